@@ -11,13 +11,15 @@ def damage() -> tuple[type[Exception], ...]:
     """Return the exceptions of tarfile, zipfile, gzip, bz2 and lzma for archives that cannot be
     unpacked.
 
-    Such an archive is damaged, encrypted, or packed by a method that this Python does not support.
+    Such an archive is damaged or encrypted, or uses a compression method that this Python does not
+    support.
     """
     handled = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-    # tarfile and zipfile let these out for hostile headers; NotImplementedError and RecursionError
-    # are RuntimeErrors.
+    # tarfile and zipfile do not catch these for hostile headers; NotImplementedError and
+    # RecursionError are RuntimeErrors.
     builtin = (OSError, EOFError, ValueError, OverflowError, RuntimeError)
-    if sys.version_info >= (3, 14):  # both unpack zstd from then on, where Python was built with it
+    # Both unpack zstd from this version on, if Python was built with it
+    if sys.version_info >= (3, 14):
         try:
             from compression.zstd import ZstdError
         except ImportError:

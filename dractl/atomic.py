@@ -15,7 +15,7 @@ if sys.platform != "win32":
 from collections.abc import Callable, Iterator
 
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
-"""Errors of a file that is mounted alone, or in a folder that cannot be written to."""
+"""Errors that occur if a file is mounted by itself, or is in a folder that cannot be written to."""
 
 
 class ChangedError(OSError):
@@ -23,8 +23,8 @@ class ChangedError(OSError):
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Make ``data`` the content of a file, creating it if necessary. A symbolic link stays one, and
-    mode and owner are kept; anything but a regular file (a pipe, ``/dev/stdout``) is written to
+    """Make ``data`` the content of a file, creating it if necessary. Symbolic links are followed,
+    and mode and owner are kept. Anything but a regular file (a pipe, ``/dev/stdout``) is written to
     directly, and so is a file that cannot be replaced.
 
     Raises OSError; then a file that can be replaced is unchanged, and no temporary file is left.
@@ -50,8 +50,9 @@ def replace(path: Path, data: bytes) -> None:
 def edit(path: Path, before: bytes, after: bytes) -> None:
     """Replace a regular file, as :func:`replace` does, if it still has the bytes ``before``.
 
-    Raises ChangedError if it has others, or if another process is editing it; and OSError, also for
-    a hard link, which the file's other names would lose. The file is unchanged then.
+    Raises ChangedError if it has other bytes, or if another process is editing it. Raises OSError
+    if writing fails, and for a file with hard links, since its other names would keep the old
+    content. After an error, the file is unchanged.
     """
     real = os.path.realpath(path)
     old = os.stat(real)
@@ -69,8 +70,8 @@ def edit(path: Path, before: bytes, after: bytes) -> None:
 def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None) -> None:
     """Move a new file, which only its owner can read, to ``path``, following links.
 
-    ``finish`` gets the name under which it is written. Raises the error of a failed step; then no
-    temporary file is left.
+    ``finish`` is called with the name under which the file is written. Raises the error of a failed
+    step, after which there is no temporary file.
     """
     folder, name = os.path.split(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
@@ -113,7 +114,7 @@ def _make_changed_error(path: str) -> ChangedError:
 
 
 def _check_mode(status: os.stat_result) -> None:
-    """Raise PermissionError for a file that nobody may write to, not even root."""
+    """Raise PermissionError for a file that nobody, including root, may write to."""
     if not status.st_mode & 0o222:
         raise PermissionError(
             errno.EACCES, f"it is read-only, with mode {stat.S_IMODE(status.st_mode):03o}"
@@ -121,7 +122,7 @@ def _check_mode(status: os.stat_result) -> None:
 
 
 def _finish(old: os.stat_result | None) -> Callable[[str], None]:
-    """Return a function that gives a new file the mode and owner of the old one."""
+    """Return a function that gives a new file the mode and the owner of the old one."""
 
     def finish(temporary: str) -> None:
         if old is None:
@@ -129,7 +130,7 @@ def _finish(old: os.stat_result | None) -> Callable[[str], None]:
             return
         with suppress(
             OSError, AttributeError
-        ):  # only root can give files away, and Windows has no owners
+        ):  # only root can change the owner of a file, and Windows has no owners
             os.chown(temporary, old.st_uid, old.st_gid)
         os.chmod(temporary, stat.S_IMODE(old.st_mode))
 

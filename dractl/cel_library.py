@@ -1,7 +1,7 @@
 """The libraries that compile selectors, and whether they can be used here.
 
-cel-expr-python and google-re2 have no builds for musl, for Windows on ARM (cel-expr-python), and
-for a new Python until they are released for it.
+cel-expr-python and google-re2 have no builds for musl, none for Windows on ARM (cel-expr-python),
+and at first none for a new version of Python.
 """
 
 from functools import cache
@@ -33,7 +33,7 @@ class _Loading:
 
 @cache
 def absent_packages() -> tuple[str, ...]:
-    """Return the packages that selectors need and that are not installed, by their names on
+    """Return the packages that selectors need but that are not installed, under their names on
     PyPI.
     """
     return tuple(package for module, package in _PACKAGES.items() if not _is_installed(module))
@@ -42,7 +42,7 @@ def absent_packages() -> tuple[str, ...]:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package around it
+    except ModuleNotFoundError:  # even the package that contains it is missing
         return False
 
 
@@ -58,8 +58,8 @@ def load() -> str | None:
     """Load the packages that every selector needs, and return the reason why selectors cannot be
     compiled; None if they can.
 
-    It takes 15 ms. A package that is installed need not load: a wheel for glibc on musl, or a
-    container without libstdc++.
+    It takes 15 ms. Loading can fail although a package is installed: with a wheel for glibc on
+    musl, or in a container without libstdc++.
     """
     if not _Loading.tried and not absent_packages():
         _Loading.tried = True
@@ -85,7 +85,9 @@ def load_patterns() -> ModuleType:
 
 
 def require(feature: str) -> None:
-    """Raise Unsupported if selectors, which ``feature`` needs, cannot be compiled."""
+    """Raise Unsupported if selectors cannot be compiled; ``feature`` is the feature that needs
+    them.
+    """
     reason = load()
     if reason is not None:
         raise Unsupported(

@@ -1,4 +1,4 @@
-"""The one family of exceptions that a user's file, node, cluster or command line can cause.
+"""The base of all exceptions that a user's file, node, cluster or command line can cause.
 
 Core packages raise them; :mod:`dractl.cli` turns them into one clear message on standard error and
 the exit code.
@@ -10,8 +10,8 @@ from typing import ClassVar
 class DractlError(Exception):
     """An error that the user can see and fix.
 
-    ``message`` says what is wrong, in one sentence; ``place`` where (``file``,
-    ``file:line:column``, an object's name); ``hint`` what is allowed or what to do next.
+    ``message`` states the error in one sentence; ``place`` is where it is (``file``,
+    ``file:line:column``, an object's name); ``hint`` is what is allowed or what to do next.
     """
 
     exit_code: ClassVar[int] = 3
@@ -33,8 +33,8 @@ class UsageError(DractlError):
 
 
 class InputError(DractlError):
-    """The job could not be done (a named path is missing or unreadable, no cluster, kubectl
-    failed): exit code 3.
+    """The task could not be done (a named path is missing or unreadable, there is no cluster,
+    kubectl failed): exit code 3.
     """
 
 

@@ -1,22 +1,26 @@
-"""Less garbage collection, where objects are made that all stay alive."""
+"""Runs garbage collection less often while many objects are created that all stay alive."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ALLOCATIONS = 400_000
-"""Frozen objects above which earlier inputs are collected; modules and classes are a quarter."""
+"""The number of frozen objects above which earlier inputs are collected; a quarter of it are
+modules and classes.
+"""
 
 _NEW_OBJECTS = 2_000_000
-"""New objects before garbage is collected: lint of 8,000 findings makes a million, all needed."""
+"""The number of new objects after which garbage is collected: lint of 8,000 findings makes a
+million, all of which it needs.
+"""
 
 
 def collect_rarely() -> None:
-    """Collect garbage only while a long run makes many objects.
+    """Collect garbage only during a long run that makes many objects.
 
     The objects of a short run (modules, classes, patterns, schemas) live until its end, so
-    collecting garbage among them is useless, but would take a sixth of the time of ``dractl lint
-    one.yaml``: Python collects every 700 new objects.
+    collecting garbage is useless. It would take a sixth of the time of ``dractl lint one.yaml``,
+    since Python collects garbage every 700 new objects.
     """
     gc.set_threshold(_NEW_OBJECTS)
 
@@ -25,9 +29,9 @@ def collect_rarely() -> None:
 def pause_collection() -> Iterator[None]:
     """Disable garbage collection while an input is read.
 
-    Its million small objects live until the end, and examining them takes up to a third of the
-    time. So they are frozen afterwards. A command that watches reads many inputs: if too many
-    objects are frozen, the next pause collects them first.
+    The million small objects of an input live until the end, and examining them takes up to a third
+    of the time. So they are frozen afterwards. A command that watches reads many inputs: if too
+    many objects are frozen, the next call first collects them.
     """
     if gc.get_freeze_count() > _ALLOCATIONS:
         gc.unfreeze()

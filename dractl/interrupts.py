@@ -1,5 +1,5 @@
-"""Ctrl-C while a command starts and ends. Imports nothing that costs time: this module comes
-first.
+"""Handling of Ctrl-C while a command starts and ends. This module is imported first, so it imports
+nothing that takes time.
 """
 
 import os
@@ -11,21 +11,21 @@ INTERRUPTED = 130
 def leave_on_interrupt() -> None:
     """Let Ctrl-C end the process at once, without a traceback.
 
-    It may come during imports, any of which could raise KeyboardInterrupt, and at the end. If the
-    parent ignores interrupts (nohup), so do we.
+    This is for imports, in any of which KeyboardInterrupt could be raised, and for the end of the
+    process. If the parent process ignores interrupts (nohup), dractl does so, too.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
 def raise_on_interrupt() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, so that files and the terminal are left in
-    order.
+    """Let Ctrl-C raise KeyboardInterrupt again, so that files and the terminal can be cleaned
+    up.
     """
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _leave(*_: object) -> None:
-    """End the process with the status of an interrupt."""
+    """End the process with the status for an interrupt."""
     os._exit(INTERRUPTED)

@@ -1,8 +1,8 @@
 """The name by which the user calls the program, for every text with a command to type.
 
-It is ``dractl``, and ``kubectl dra`` where kubectl runs it as a plug-in: krew installs no program
-``dractl``. The command line sets the name before anything is printed; a library's user keeps
-``dractl``.
+The name is ``dractl``, or ``kubectl dra`` if kubectl runs it as a plug-in, since krew installs no
+program ``dractl``. The command line sets the name before anything is printed; for users of the
+library, it stays ``dractl``.
 """
 
 import shlex
@@ -18,15 +18,19 @@ class _Call:
 
 
 def program_name() -> str:
-    """Return the program as the user types it: ``dractl`` or ``kubectl dra``."""
+    """Return the program's name as the user types it: ``dractl`` or ``kubectl dra``."""
     return _Call.name
 
 
 def invocation() -> str:
-    """Return the command line of this run, to be pasted again; a library's user has none."""
+    """Return the command line of this run in a form that can be pasted; "" for users of the
+    library.
+    """
     return f"{_Call.name} {shlex.join(_Call.words)}" if _Call.words else ""
 
 
 def call_program(name: str, words: Sequence[str] = ()) -> None:
-    """Set the name, and the words that follow it, for the rest of the process."""
+    """Set the program's name, and the words after it on the command line, for the rest of the
+    process.
+    """
     _Call.name, _Call.words = name, tuple(words)

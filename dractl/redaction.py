@@ -1,9 +1,9 @@
-"""Secrets in words of other programs: kubectl, kubelets, drivers and login helpers."""
+"""Secrets in the output of other programs: kubectl, kubelets, drivers and login helpers."""
 
 import re
 
 _MARKS = ("earer ", "EARER ", "asic ", "BASIC ", "=", "://", "eyJ")
-"""The texts without which there is no secret: looking for them costs little."""
+"""Strings one of which occurs in every text with a secret; searching for them is fast."""
 _PATTERN = r"""(?ix)
     (?P<name>
         \b(?:bearer|basic)\ +
@@ -13,11 +13,13 @@ _PATTERN = r"""(?ix)
     (?:"[^"]{8,}"|[^\s"',;&@]{8,})
     | \beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]+
     """
-"""A secret behind its name, in an address, or as a JSON Web Token, of eight characters or more."""
+"""A pattern for a secret of eight or more characters: after its name, in an address, or as a JSON
+Web Token.
+"""
 
 
 def redact(text: str) -> str:
-    """Replace text that looks like a token or a password by three dots."""
+    """Replace parts of a text that look like a token or a password by three dots."""
     if not any(mark in text for mark in _MARKS):
         return text
     return re.sub(_PATTERN, _shorten, text)

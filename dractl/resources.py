@@ -8,8 +8,8 @@ from pathlib import Path
 
 @cache
 def data_dir(name: str) -> Path:
-    """Return the folder ``schemas`` or ``completions``: installed in ``dractl/_data``, in a
-    checkout at its root.
+    """Return the folder ``schemas`` or ``completions``: in ``dractl/_data`` if dractl is installed,
+    or at the root of a checkout.
     """
     package = Path(__file__).resolve().parent
     for root in (package / "_data", package.parent):

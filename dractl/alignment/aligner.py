@@ -54,7 +54,7 @@ class ClaimDevices(Struct, frozen=True):
 
     @property
     def is_pair(self) -> bool:
-        """Whether there are two devices that belong together."""
+        """Whether there are two devices to compare."""
         if self.kinds[0] == self.kinds[1]:
             return len(self.first) > 1
         return bool(self.first and self.second)
@@ -64,7 +64,7 @@ class MeasuredPairs(Struct, frozen=True):
     """Pairs of devices with their distances."""
 
     pairs: tuple[Pair, ...]
-    """The pairs; an unknown level counts as the farthest that is possible."""
+    """The pairs; an unknown level counts as the farthest possible level."""
 
     levels: Mapping[str, int]
     """Number of pairs by level."""
@@ -73,7 +73,7 @@ class MeasuredPairs(Struct, frozen=True):
     """Ranks of ``pairs``."""
 
     min_ranks: tuple[int, ...]
-    """Ranks of the pairs if an unknown level counts as the nearest that is possible."""
+    """Ranks of the pairs if an unknown level counts as the nearest possible level."""
 
 
 class Aligner:
@@ -81,7 +81,8 @@ class Aligner:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
-        # The best alignment that a node could give does not depend on bugs of the release's search.
+        # The best alignment that a node could provide does not depend on bugs in the search of the
+        # release.
         self.features = replace(scheduler.features, upstream_bugs=False)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=self.features)
         self.nodes = scheduler.nodes
@@ -128,7 +129,7 @@ class Aligner:
             return replace(alignment, comparison_failure=failure.fault.text)
 
     def _measure(self, devices: ClaimDevices) -> MeasuredPairs:
-        """Pair the devices twice: unknown levels count as the farthest, then as the nearest."""
+        """Pair the devices twice: with unknown levels as the farthest, and as the nearest."""
         every = (*devices.first, *devices.second)
         locations = [self.locator.locate(device, devices.node) for device in every]
         levels = self.locator.levels.get(devices.node or "")
@@ -161,7 +162,9 @@ class Aligner:
     def _compare_with_best(
         self, alignment: Alignment, devices: ClaimDevices, node: str, measured: MeasuredPairs
     ) -> Alignment:
-        """Return the alignment with the best that the node could give, empty and now."""
+        """Return the alignment together with the best one that the node could provide, when empty
+        and now.
+        """
         goal = AlignmentGoal(devices.kinds, len(measured.pairs))
         claims = [self.state.decode(claim) for claim in devices.claims]
         best_free = self.optimizer.find_best(self.allocator, node, claims, goal)
@@ -188,7 +191,9 @@ class Aligner:
 
     @property
     def _may_miss_holders(self) -> bool:
-        """Whether claims that hold devices may be missing, since claims may not be read."""
+        """Return True if claims that hold devices may be missing, because access to claims is
+        denied.
+        """
         return any(unread.kind == "ResourceClaim" for unread in self.state.rights.unread)
 
     def _describe_unknown_best(self, devices: ClaimDevices) -> str:
@@ -198,7 +203,7 @@ class Aligner:
         return _UNKNOWN_LEVELS
 
     def _allocator_beside_others(self, node: str, claims: Sequence[ResourceClaim]) -> Allocator:
-        """Return the allocator of a cluster in which all claims but these hold their devices."""
+        """Return the allocator of a cluster in which all claims except these hold their devices."""
         names = {claim.metadata.full_name for claim in claims}
         others = [
             claim
@@ -230,10 +235,12 @@ class Aligner:
         node: str,
         best_ranks: Ranks,
     ) -> Improvement | None:
-        """Return a constraint with which the scheduler's first choice is as good as the best."""
+        """Return a constraint with which the scheduler's first choice is as good as the best
+        allocation.
+        """
         requests = find_requests(alignment, devices.claims)
         if requests.claim is None:
-            return None  # no constraint covers requests of several claims
+            return None  # no constraint can apply to requests of several claims
         for improvement, constrained in propose_constraints(
             devices.claims[requests.claim], requests.names
         ):
@@ -259,9 +266,8 @@ class Aligner:
     ) -> frozenset[DeviceID]:
         """Choose free devices for claims, as well aligned as on the empty node.
 
-        The choice avoids ``excluded``. It is empty if no devices are as good, or if devices are
-        shared.
-        Raises TooManyAllocations and AttemptFailed.
+        The choice avoids ``excluded``. It is empty if no free devices are as good, or if devices
+        are shared. Raises TooManyAllocations and AttemptFailed.
         """
         held = AllocatedState.from_claims(self._claims_by_node.get(node, ()), self.features)
         allocator = self.allocator.replace(state=replace(held, devices=held.devices | excluded))
@@ -300,7 +306,7 @@ class AlignedRequests(Struct, frozen=True):
     """The requests for the devices of an alignment."""
 
     claim: int | None
-    """Number of the claim that has all of them; None if several claims have some."""
+    """Index of the claim that has all of them; None if they belong to several claims."""
 
     names: list[list[str]]
     """Names of the requests for each kind."""

@@ -1,8 +1,8 @@
-"""The best aligned allocation of requests on a node, over all that the allocator would accept.
+"""The best aligned allocation of requests on a node, among all that the allocator would accept.
 
 Branch and bound over the locations that devices are taken from. If a choice of locations could be
 better than the best so far, the allocator's own search tries it, with each request restricted to
-its locations. So constraints, counters, capacities and taints hold as they do for the scheduler.
+its locations. So constraints, counters, capacities and taints are treated as by the scheduler.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ from dractl.allocation.search import Abort, NoSolution, Solution, search
 
 _MAX_STEPS = 30_000  # some seconds
 _STEPS_PER_ALLOCATION = 5
-_MAX_ALLOCATION_STEPS = 20_000  # of the allocator, for one choice of locations
+_MAX_ALLOCATION_STEPS = 20_000  # steps of the allocator for one choice of locations
 _MAX_LOCATIONS = 256
 
 Choice = Mapping[int, tuple[int, ...]]
-"""Locations of the devices of some requests, by the number of the request."""
+"""The locations of the devices of some requests, by the index of the request."""
 
 
 class TooManyAllocations(Exception):
@@ -37,24 +37,25 @@ class AlignmentGoal(Struct, frozen=True):
     """The two kinds, or one kind twice."""
 
     pair_count: int
-    """Number of pairs that the allocation has."""
+    """The number of pairs in the allocation."""
 
     required_ranks: tuple[tuple[KindPair, Ranks], ...] = ()
-    """Ranks that pairs of other kinds must have."""
+    """Ranks that pairs of other kinds must reach."""
 
 
 class BestAllocation(Struct, frozen=True):
-    """An allocation that no other one beats."""
+    """An allocation that is not worse than any other."""
 
     ranks: Ranks
     """Ranks of its pairs, the farthest first."""
 
     devices: tuple[int, ...]
-    """Its devices by their numbers in the problem."""
+    """Its devices, as indices into the problem."""
 
 
 def find_allocated_slots(built: Built, names: Collection[str]) -> tuple[int, ...]:
-    """Return the slot of each request; of alternatives the allocated one.
+    """Return the slot of each request; for a request with alternatives, the slot of the allocated
+    one.
 
     ``names`` are the allocated requests and alternatives: ``namespace/claim request``.
     """
@@ -112,7 +113,8 @@ class AllocationSearch:
         if depth == len(self.order):
             self._try_choice(choice)
             return
-        # Incomplete choices cost an allocation each; they pay once complete ones were infeasible.
+        # Each incomplete choice costs an allocation, which is worth it once complete choices were
+        # infeasible.
         if self.met_infeasible_choice and choice and self._allocate(choice) is None:
             return
         request = self.order[depth]
@@ -188,7 +190,7 @@ class AllocationSearch:
         )
 
     def _lower_bound(self, choice: Choice) -> Ranks:
-        """Return ranks that no completion of a choice beats."""
+        """Return ranks that are at least as good as those of any completion of a choice."""
         kinds = self.goal.kinds
         first, second = self._sides(choice, kinds)
         open_requests = [request for request in self.order if request not in choice]
@@ -207,7 +209,7 @@ class AllocationSearch:
         return self._pad(self._nearest_ranks(first, {*second, *open_locations}))
 
     def _nearest_ranks(self, locations: Sequence[int], others: Collection[int]) -> list[int]:
-        """Return the rank to the nearest of ``others`` for each location.
+        """Return for each location its rank to the nearest of ``others``.
 
         If there are fewer locations than pairs, each pair has at least the smallest of these ranks.
         """
@@ -219,13 +221,15 @@ class AllocationSearch:
         return ranks if is_complete else ranks[:1] * self.goal.pair_count
 
     def _pad(self, ranks: Sequence[int]) -> Ranks:
-        """Complete the ranks of some pairs with the smallest possible rank for the other ones."""
+        """Extend the ranks of some pairs by the smallest possible rank for each of the other
+        pairs.
+        """
         open_pairs = self.goal.pair_count - len(ranks)
         padded = sorted([*ranks, *([self.min_rank] * open_pairs)], reverse=True)
         return tuple(padded[: self.goal.pair_count])
 
     def _find_min_rank(self, requests: Sequence[int]) -> int:
-        """Return the rank of the nearest pair that is possible."""
+        """Return the rank of the nearest possible pair."""
         locations = sorted({location for request in requests for location in self.masks[request]})
         if len(locations) > _MAX_LOCATIONS:
             raise TooManyAllocations
@@ -248,7 +252,7 @@ class AllocationSearch:
         raise TooManyAllocations
 
     def _restrict_problem(self, choice: Choice) -> SearchProblem:
-        """Return the problem with one request for the devices of each chosen location."""
+        """Return the problem with a separate request for the devices of each chosen location."""
         slots: list[Slot] = []
         origins: list[int] = []
         for request, origin in enumerate(self.slots):
@@ -277,7 +281,9 @@ class AllocationSearch:
         )
 
     def _split_request(self, request: int, choice: Choice) -> list[tuple[int, int]]:
-        """Return number and mask of the devices of each location; all devices if none is chosen."""
+        """Return count and mask of the devices for each location; all devices if no location is
+        chosen.
+        """
         slot = self.problem.slots[self.slots[request]]
         locations = choice.get(request, ()) if slot.every is None else ()
         if not locations:
@@ -313,12 +319,14 @@ class AllocationSearch:
         return bits(free if slot.admin else free & ~self.problem.held)
 
     def _request_kind(self, request: int) -> str:
-        """Return the kind of a request's devices: one of the goal, if it has any of these."""
+        """Return the kind of a request's devices: one of the goal's kinds, if any device has one of
+        them.
+        """
         kinds = [self.grid.kinds[location] for location in self.masks[request]]
         return next((kind for kind in kinds if kind in self.goal.kinds), kinds[0])
 
     def _kind_order(self, request: int) -> int:
-        """Return the order in which requests are tried: requests of the first kind first."""
+        """Return a sort key for requests: requests for the first kind come first."""
         kind = self._request_kind(request)
         return [*self.goal.kinds, kind].index(kind)
 
@@ -326,7 +334,9 @@ class AllocationSearch:
 def _distribute(
     need: int, locations: Sequence[int], capacities: Sequence[int], start: int = 0
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to take ``need`` devices, first as many as possible from early locations."""
+    """Yield the ways to take ``need`` devices, beginning with as many as possible from early
+    locations.
+    """
     if not need:
         yield ()
         return

@@ -1,8 +1,9 @@
-"""The level between two devices: from their node's machine if known, else from standard attributes.
+"""The level between two devices: from the machine of their node if it is known, otherwise from
+standard attributes.
 
-Levels are the ones of ``nvidia-smi topo -m`` and two of our own, which slices show: ``root`` (the
-same PCIe root) and ``numa`` (the same NUMA node, at least one root unknown). An unknown level is
-None, never a guess.
+The levels are the levels of ``nvidia-smi topo -m`` and two further ones, which slices show:
+``root`` (the same PCIe root) and ``numa`` (the same NUMA node, at least one root unknown). An
+unknown level is None, never a guess.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Source = Literal["slices", "snapshot", "hardware"]
 """The origin of a level."""
 
 KindPair = tuple[str, str]
-"""Two kinds of devices that belong together."""
+"""Two kinds of devices that are compared."""
 
 KIND_PAIRS: tuple[KindPair, ...] = (
     ("gpu", "gpu"),
@@ -32,7 +33,7 @@ KIND_PAIRS: tuple[KindPair, ...] = (
     ("nic", "cpu"),
     ("gpu", "nvme"),
 )
-"""Kinds that belong together, in the order of reports; accelerators of any vendor are ``gpu``."""
+"""Kinds that are compared, in the order of reports; accelerators of any vendor are ``gpu``."""
 
 _LEVELS = ("XGMI", "PIX", "PXB", "PHB", "root", "NODE", "numa", "SYS")
 _MAX_NVLINKS = 1000  # more than any two GPUs have
@@ -61,7 +62,7 @@ def level_rank(level: str) -> int:
 
 
 def level_of_rank(rank: int) -> str:
-    """Return the level that has a rank (:func:`level_rank`)."""
+    """Return the level for a rank (:func:`level_rank`)."""
     if rank == 0:
         return "X"
     return f"NV{_MAX_NVLINKS - rank}" if rank < _MAX_NVLINKS else _LEVELS[rank - _MAX_NVLINKS]
@@ -77,10 +78,10 @@ class Distance(Struct, frozen=True):
     """The level; None if it is unknown."""
 
     min_rank: int
-    """Rank of the nearest level that is possible."""
+    """Rank of the nearest possible level."""
 
     max_rank: int
-    """Rank of the farthest level that is possible."""
+    """Rank of the farthest possible level."""
 
     source: Source
     """The origin of the level."""
@@ -110,7 +111,7 @@ class Levels(Struct, frozen=True):
     """The origin of the machine."""
 
     by_functions: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """The nearest level of every two functions, by their PCI addresses."""
+    """The nearest level between any two functions, by their PCI addresses."""
 
     @classmethod
     def from_machine(cls, machine: Machine, source: Source) -> Levels:
@@ -137,7 +138,7 @@ class Location(Struct, frozen=True):
     """NUMA node that its driver publishes."""
 
     parent: str | None = None
-    """Name or UUID of the device that it is a part of."""
+    """Name or UUID of the device of which this one is a part."""
 
     is_known: bool = True
     """False for a device without a slice, or without a node."""
@@ -147,7 +148,7 @@ UNKNOWN_LOCATION = Location("", is_known=False)
 
 
 def device_kind(driver: str) -> str:
-    """Return the kind of a driver's devices; empty if no alignment is of interest."""
+    """Return the kind of a driver's devices; empty if their alignment is not reported."""
     if driver in _CPU_DRIVERS:
         return "cpu"
     for word, drivers in hardware().items():
@@ -189,7 +190,7 @@ def _list_roots(device: Device) -> tuple[str, ...]:
 
 
 def _find_numa_node(device: Device) -> int | None:
-    """Return the NUMA node of the standard attribute, or else of a driver's own attribute."""
+    """Return the NUMA node from the standard attribute, or else from an attribute of the driver."""
     attributes = device.attributes
     driver_names = (n for n in attributes if n.rpartition("/")[2] in _NUMA_ATTRIBUTES)
     for name in (NUMA_NODE, *driver_names):
@@ -200,7 +201,7 @@ def _find_numa_node(device: Device) -> int | None:
 
 
 def _parse_numa_node(value: object) -> int | None:
-    """Return a NUMA node, the first of a list; None for -1, which stands for no node."""
+    """Return a NUMA node, of a list the first one; None for -1, which means no node."""
     number = value[0] if isinstance(value, tuple) and value else value
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         return None
@@ -208,7 +209,7 @@ def _parse_numa_node(value: object) -> int | None:
 
 
 def _find_parent(driver: str, device: Device) -> str | None:
-    """Return the parent's UUID of a partition, and the own name of a device that is shared."""
+    """Return the UUID of a partition's parent, or the name of the device itself if it is shared."""
     attributes = device.attributes
     parent = attributes.get("parentUUID") or attributes.get(f"{driver}/parentUUID")
     if parent is not None:
@@ -236,10 +237,10 @@ def distance(a: Location, b: Location, levels: Levels | None) -> Distance:
 
 
 def _distance_by_attributes(a: Location, b: Location) -> Distance:
-    """Return the distance that standard attributes show."""
+    """Return the distance according to standard attributes."""
     share_root = not set(a.pcie_roots).isdisjoint(b.pcie_roots)
     if "cpu" in (a.kind, b.kind):
-        # The PCIe roots of a CPU belong to its NUMA node.
+        # The PCIe roots of a CPU belong to the CPU's NUMA node.
         return _SAME_NUMA_NODE if share_root else _distance_by_numa_node(a, b, "numa", "numa")
     if share_root:
         return _exact_distance("root", "slices")
@@ -249,7 +250,9 @@ def _distance_by_attributes(a: Location, b: Location) -> Distance:
 
 
 def _distance_by_numa_node(a: Location, b: Location, level: str, nearest_level: str) -> Distance:
-    """Return ``level`` on one NUMA node; ``nearest_level`` is possible if a node is unknown."""
+    """Return ``level`` if both devices are on one NUMA node; if a node is unknown,
+    ``nearest_level`` is possible.
+    """
     if a.numa_node is None or b.numa_node is None:
         return _unknown_distance(nearest_level)
     return _exact_distance(level if a.numa_node == b.numa_node else "SYS", "slices")

@@ -1,8 +1,8 @@
 """Alignment across the pods of a gang: rails of their NICs, and NVLink domains of their GPUs.
 
-A rail is the number that a NIC near a GPU has on every node of a kind: traffic between NICs of one
-number stays on one switch. Nothing shows the switch that a NIC is cabled to. So NICs are numbered
-in the order of the GPUs that they are nearest to, on nodes that have equally many.
+A rail is the number of a NIC near a GPU, equal on every node of a kind: traffic between NICs with
+the same number stays on one switch. The switch to which a NIC is cabled is not visible. So NICs are
+numbered in the order of their nearest GPUs, on nodes with equal numbers of NICs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,9 @@ class GangAlignment(Struct, frozen=True):
 
 
 def _all_same(values: Sequence[object]) -> bool | None:
-    """Return whether all values are the same; None if that depends on values that are None."""
+    """Return whether all values are the same; None if that is unknown because some values are
+    None.
+    """
     distinct = {value for value in values if value is not None}
     if len(values) < 2 or (None in values and len(distinct) < 2):
         return None
@@ -51,7 +53,7 @@ def _all_same(values: Sequence[object]) -> bool | None:
 
 
 def align_gang(aligner: Aligner, pods: Sequence[Raw]) -> GangAlignment | None:
-    """Return the alignment of pods that have nodes; None if fewer than two have devices."""
+    """Return the alignment of pods that have nodes; None if fewer than two of them have devices."""
     rails_by_pod: dict[str, tuple[int, ...] | None] = {}
     clique_by_pod: dict[str, str | None] = {}
     rails_by_node: dict[str, dict[DeviceID, int]] = {}
@@ -68,7 +70,7 @@ def align_gang(aligner: Aligner, pods: Sequence[Raw]) -> GangAlignment | None:
         if any(device_kind(device.driver) == "gpu" for device in devices):
             clique_by_pod[pod.name] = _find_clique(aligner, node)
     if len({len(set(numbers.values())) for numbers in rails_by_node.values()}) > 1:
-        # The rail numbers of nodes of different kinds cannot be compared.
+        # Rail numbers cannot be compared between nodes of different kinds.
         rails_by_pod = dict.fromkeys(rails_by_pod)
     if max(len(rails_by_pod), len(clique_by_pod)) < 2:
         return None
@@ -92,7 +94,7 @@ def _rails_of_nics(
 
 
 def _number_rails(aligner: Aligner, node: str) -> dict[DeviceID, int]:
-    """Return the rail of each NIC of a node that is near to a GPU; empty for a single rail."""
+    """Return the rail of each NIC of a node that is near a GPU; empty if there is a single rail."""
     levels = aligner.locator.levels.get(node)
     numbers = (
         _rails_by_roots(aligner, node)

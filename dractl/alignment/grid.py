@@ -1,4 +1,4 @@
-"""Devices of a node by location: all that the search for the best alignment knows of them."""
+"""Devices of a node by location, in the form for the search for the best alignment."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -18,7 +18,9 @@ class LocationGrid(Struct, frozen=True):
     """The kind of the devices at each location."""
 
     rank: RankFunction
-    """Rank of the level between two locations, or between two devices of one location."""
+    """Function that returns the rank of the level between two locations, or between two devices at
+    one location.
+    """
 
 
 DeviceMasks = Mapping[int, int]
@@ -31,7 +33,9 @@ def build_grid(
     levels: Levels | None,
     rank: Callable[[Distance], int],
 ) -> LocationGrid:
-    """Return the grid of a node. ``rank`` reads a distance: as near, or as far, as it can be."""
+    """Return the grid of a node. ``rank`` is a function that returns the smallest, or the largest,
+    possible rank of a distance.
+    """
     ranks: dict[tuple[int, int], int] = {}
 
     def rank_between(a: int, b: int) -> int:
@@ -46,9 +50,9 @@ def build_grid(
 def merge_locations(
     grid: LocationGrid, masks: Sequence[DeviceMasks], kinds: Collection[str]
 ) -> LocationGrid:
-    """Merge locations that the search need not distinguish, such as GPUs with a root each.
+    """Merge locations that need not be distinguished in the search, such as GPUs with a root each.
 
-    They are equally far from each other, and from every other location of ``kinds``.
+    Such locations are equally far from each other, and from every other location of ``kinds``.
     """
     devices: dict[int, int] = {}
     for request_masks in masks:

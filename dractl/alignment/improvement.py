@@ -12,7 +12,7 @@ from dractl.views import Claim
 def propose_constraints(
     claim: Raw, requests: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Improvement, Raw]]:
-    """Yield constraints, each with the claim that has it.
+    """Yield constraints, each with a copy of the claim that contains it.
 
     ``requests`` are the names of the requests of each kind of devices.
     """
@@ -29,7 +29,7 @@ def propose_constraints(
 def _propose_parts(
     claim: Raw, requests: Sequence[Sequence[str]], names: tuple[str, ...]
 ) -> Iterator[tuple[Improvement, Raw]]:
-    """Yield claims whose requests are split into equal parts, each on a PCIe root of its own."""
+    """Yield claims whose requests are split into equal parts, each on a separate PCIe root."""
     counts = [_device_count(claim, name) for name in names]
     max_parts = gcd(*counts)
     for parts in range(2, max_parts + 1):
@@ -38,8 +38,8 @@ def _propose_parts(
         groups = [tuple(_part_name(name, number) for name in names) for number in range(parts)]
         split_claim = _add_constraints(_split_requests(claim, names, parts), groups, PCIE_ROOT)
         yield Improvement(PCIE_ROOT, names, parts), split_claim
-        # Not every driver publishes the NUMA node. Devices of one root share it, so it is enough
-        # that the first kind does.
+        # Some drivers do not publish the NUMA node. Since devices on one root share it, it is
+        # enough that the driver of the first kind publishes it.
         first_kind = [_part_name(name, n) for name in requests[0] for n in range(parts)]
         yield (
             Improvement(PCIE_ROOT, names, parts, NUMA_NODE),
@@ -48,13 +48,13 @@ def _propose_parts(
 
 
 def _add_constraints(claim: Raw, groups: Sequence[Sequence[str]], attribute: str) -> Raw:
-    """Return a claim with one constraint more for each group of requests."""
+    """Return a claim with an additional constraint for each group of requests."""
     constraints = [{"matchAttribute": attribute, "requests": list(group)} for group in groups]
     return _replace_devices(claim, constraints=[*Claim(claim).constraints, *constraints])
 
 
 def _replace_devices(claim: Raw, **fields: object) -> Raw:
-    """Return a claim with other fields of ``spec.devices``."""
+    """Return a claim with changed fields of ``spec.devices``."""
     view = Claim(claim)
     return {**claim, "spec": {**view.spec, "devices": {**view.devices, **fields}}}
 
@@ -69,7 +69,9 @@ def _device_count(claim: Raw, name: str) -> int:
 
 
 def _split_requests(claim: Raw, names: Sequence[str], parts: int) -> Raw:
-    """Return the claim with a request for each part; constraints cover all parts of a request."""
+    """Return the claim with a request for each part; a constraint on a request then covers all of
+    its parts.
+    """
     view, requests = Claim(claim), list[Raw]()
     for request in view.requests:
         if request.name not in names:

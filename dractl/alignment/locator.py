@@ -14,7 +14,7 @@ from dractl.views import AllocatedDevice, Claim
 
 
 class DeviceLocator:
-    """Looks up where devices are, and remembers it."""
+    """Looks up where devices are, and caches the result."""
 
     def __init__(self, state: ClusterState, slices: Iterable[ResourceSlice]) -> None:
         self.devices = Devices(state, slices)
@@ -26,7 +26,9 @@ class DeviceLocator:
         self._locations: dict[tuple[DeviceID, str | None], Location] = {}
 
     def find_node(self, device: DeviceID) -> str | None:
-        """Return the node of a device; None if several nodes reach it, or no slice has it."""
+        """Return the node of a device; None if the device can be used from several nodes, or no
+        slice has it.
+        """
         pool = (device.driver, device.pool)
         if pool not in self._nodes:
             self._nodes[pool] = {

@@ -13,29 +13,31 @@ _DOMAIN_NAMES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
 _GPU_COUNTS = (1, 2, 4, 8)
 
 Domain = str | int | None
-"""A PCIe root or NUMA node: the value of a standard attribute; None if it is not published."""
+"""A PCIe root or NUMA node, which is the value of a standard attribute; None if it is not
+published.
+"""
 
 
 class AlignedGroup(Struct, frozen=True):
-    """GPUs and NICs that a claim can ask for with one value of an attribute."""
+    """GPUs and NICs that a claim can request with one value of an attribute."""
 
     attribute: str
-    """The attribute, of a PCIe root or a NUMA node."""
+    """The attribute for a PCIe root or a NUMA node."""
 
     gpus: int
-    """GPUs of one group."""
+    """The number of GPUs in one group."""
 
     nics: int
-    """NICs of one group."""
+    """The number of NICs in one group."""
 
     max_groups: int
-    """Groups that the node has devices for at the same time."""
+    """The number of groups for which the node has devices at the same time."""
 
     combinations: int
-    """Choices of the devices of one group."""
+    """The number of possible choices of devices for one group."""
 
     domains: int
-    """PCIe roots or NUMA nodes that have at least one group."""
+    """The number of PCIe roots or NUMA nodes that have at least one group."""
 
     @property
     def text(self) -> str:
@@ -53,7 +55,9 @@ def _format_count(number: int, word: str) -> str:
 
 
 def list_aligned_groups(devices: Sequence[Published]) -> tuple[AlignedGroup, ...]:
-    """Return the groups of 1, 2, 4 or 8 GPUs: alone, with one NIC, and with a NIC for each."""
+    """Return the groups of 1, 2, 4 or 8 GPUs: without a NIC, with one NIC, and with a NIC for each
+    GPU.
+    """
     groups: list[AlignedGroup] = []
     for attribute in _DOMAIN_NAMES:
         gpus = _count_by_domain(devices, "gpu", attribute)
@@ -74,7 +78,7 @@ def _count_by_domain(devices: Sequence[Published], kind: str, attribute: str) ->
 def _count_groups(
     attribute: str, gpus: Counter[Domain], nics: Counter[Domain], gpu_count: int, nic_count: int
 ) -> AlignedGroup:
-    """Return a group with its numbers; ``max_groups`` is 0 if it fits nowhere."""
+    """Return a group with its counts; ``max_groups`` is 0 if the group fits nowhere."""
     max_groups = [
         min(gpus[domain] // gpu_count, nics[domain] // nic_count if nic_count else gpus[domain])
         for domain in gpus
@@ -90,7 +94,7 @@ def _count_groups(
 
 
 def list_obstacles(devices: Sequence[Published]) -> tuple[str, ...]:
-    """Return the obstacles to aligning the node's GPUs with its NICs by claims."""
+    """Return the obstacles to aligning the node's GPUs with its NICs through claims."""
     gpus = [device for device in devices if device.kind == "gpu"]
     nics = [device for device in devices if device.kind == "nic"]
     return tuple(_describe_obstacles(gpus, nics)) if gpus and nics else ()
@@ -110,6 +114,6 @@ def _describe_obstacles(gpus: Sequence[Published], nics: Sequence[Published]) ->
 
 
 def _list_drivers_without(devices: Sequence[Published], attribute: str) -> list[str]:
-    """Return the drivers all of whose devices lack an attribute."""
+    """Return the drivers none of whose devices have an attribute."""
     publishing = {device.driver for device in devices if device.place(attribute) is not None}
     return sorted({device.driver for device in devices} - publishing)

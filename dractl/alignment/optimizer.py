@@ -36,7 +36,7 @@ class Optimizer:
         self._best: dict[object, BestAllocation | None] = {}
 
     def decode_node(self, name: str) -> Node:
-        """Return a node as the allocator reads it."""
+        """Return a node in the form that the allocator uses."""
         node: Node = self.state.decode(self.nodes[name].raw)
         return node
 
@@ -45,8 +45,8 @@ class Optimizer:
     ) -> BestAllocation | None:
         """Return the best allocation of claims on a node.
 
-        None if there is none, or if unknown levels decide which one is the best. Raises
-        TooManyAllocations and AttemptFailed.
+        None if there is no allocation, or if the choice of the best one depends on unknown levels.
+        Raises TooManyAllocations and AttemptFailed.
         """
         built = allocator.problem(self.decode_node(node), claims)
         numbers: dict[Location, int] = {}
@@ -56,7 +56,7 @@ class Optimizer:
         ]
         slots = find_allocated_slots(built, _list_allocated_requests(claims))
         levels = self.locator.levels.get(node)
-        # The levels of a machine are the same object for the life of the locator.
+        # The levels of a machine are the same object as long as the locator exists.
         key = (built.problem, tuple(location_by_device), tuple(numbers), slots, goal, id(levels))
         if key not in self._best:
 
@@ -92,7 +92,9 @@ class Optimizer:
         ]
 
     def rank_pairs(self, devices: Sequence[DeviceID], kinds: tuple[str, str], node: str) -> Ranks:
-        """Return the ranks of the pairs of two kinds; an unknown level has its worst rank."""
+        """Return the ranks of the pairs of two kinds; an unknown level gets the worst possible
+        rank.
+        """
         levels = self.locator.levels.get(node)
         locations = [self.locator.locate(device, node) for device in devices]
 
@@ -112,7 +114,7 @@ def _find_certain_best(
     goal: AlignmentGoal,
     search: Callable[[Callable[[Distance], int]], BestAllocation | None],
 ) -> BestAllocation | None:
-    """Return the best allocation; None if it depends on how far unknown levels are."""
+    """Return the best allocation; None if the result depends on unknown levels."""
     nearest = farthest = search(_MIN_RANK)
     relevant = [location for location in locations if location.kind in goal.kinds]
     pairs = combinations_with_replacement(relevant, 2)

@@ -22,7 +22,8 @@ def pair_devices(
     """Return the pairs of two kinds of devices; or all pairs of one kind (``second`` is None).
 
     Each device of the more numerous kind is paired with one of the other kind, whose devices are
-    used evenly. Among such pairings, the farthest level is as rare as possible, then the next.
+    used evenly. Among such pairings, one is chosen in which the farthest level is as rare as
+    possible, then the next level.
     """
     if second is None:
         return list(combinations(first, 2))
@@ -40,7 +41,9 @@ def pair_devices(
 
 
 def _weigh(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Replace ranks by costs, so that one pair of a level costs more than all nearer pairs."""
+    """Replace ranks by costs, such that one pair of a level costs more than all nearer pairs
+    together.
+    """
     levels = sorted({rank for row in ranks for rank in row})
     weights = {rank: (len(ranks) + 1) ** index for index, rank in enumerate(levels)}
     return [[weights[rank] for rank in row] for row in ranks]
@@ -53,7 +56,9 @@ def pair_ranks(first: Sequence[int], second: Sequence[int] | None, rank: RankFun
 
 
 def count_as_near(actual: Sequence[int], best: Sequence[int]) -> int:
-    """Count the ranks that are at least as near as the best ones; both lists are sorted."""
+    """Count the ranks that are at least as near as the corresponding best ones; both lists are
+    sorted.
+    """
     return sum(a <= b for a, b in zip(sorted(actual), sorted(best), strict=True))
 
 
@@ -75,20 +80,21 @@ def _assign_columns(costs: Sequence[Sequence[int]]) -> list[int]:
 class _Assignment:
     """A cheapest assignment of some rows to columns, extended row by row.
 
-    Below, the slack of a column is the cost of reaching it beyond the part that potentials pay.
+    In this class, the slack of a column is the cost of reaching it minus the part that the
+    potentials cover.
     """
 
     def __init__(self, costs: Sequence[Sequence[int]]) -> None:
         self.costs = costs
         self.column_count = len(costs[0])
-        # An extra column, at which each path starts, stands for the row that is added.
+        # Each path starts at an additional column, which stands for the new row.
         self.start = self.column_count
         self.row_by_column = [_NO_ROW] * (self.column_count + 1)
         self.row_potentials = [0] * len(costs)
         self.column_potentials = [0] * (self.column_count + 1)
 
     def add_row(self, row: int) -> None:
-        """Assign one row more, and reassign the rows along the path."""
+        """Assign another row, and reassign the rows along the path."""
         self.row_by_column[self.start] = row
         slacks: list[int | None] = [None] * self.column_count
         predecessors = [self.start] * self.column_count
@@ -111,7 +117,7 @@ class _Assignment:
         predecessors: list[int],
         visited: Sequence[bool],
     ) -> None:
-        """Reach further columns through the row of ``column``."""
+        """Reach further columns through the row assigned to ``column``."""
         row = self.row_by_column[column]
         costs, potential = self.costs[row], self.row_potentials[row]
         for other in range(self.column_count):
@@ -125,7 +131,9 @@ class _Assignment:
     def _shift_potentials(
         self, shift: int, slacks: list[int | None], visited: Sequence[bool]
     ) -> None:
-        """Pay for the next column with the potentials of the rows and columns visited so far."""
+        """Cover the cost of the next column with the potentials of the rows and columns visited so
+        far.
+        """
         for column, is_visited in enumerate(visited):
             if is_visited:
                 self.row_potentials[self.row_by_column[column]] += shift
@@ -143,8 +151,8 @@ class _Assignment:
 
 
 def _cheapest_column(slacks: Sequence[int | None], visited: Sequence[bool]) -> tuple[int, int]:
-    """Return the smallest slack of the columns not yet visited, and the first column that has
-    it.
+    """Return the smallest slack of the columns that are not visited yet, and the first column with
+    this slack.
     """
     return min(
         (slack, column)

@@ -1,4 +1,4 @@
-"""An alignment as a value: the pairs of two kinds, their levels, and the share of them that is as
+"""An alignment as a value: the pairs of two kinds, their levels, and the share of pairs that are as
 near as in the best allocation.
 """
 
@@ -11,7 +11,7 @@ from dractl.alignment.distance import Distance, KindPair, level_of_rank, level_r
 from dractl.alignment.pairing import Ranks, count_as_near
 
 Share = tuple[float, float]
-"""The lowest and the highest possible share; equal if every level is known."""
+"""The lowest and the highest possible share, which are equal if every level is known."""
 
 
 class Pair(Struct, frozen=True):
@@ -31,10 +31,10 @@ class Pair(Struct, frozen=True):
 
 
 class Improvement(Struct, frozen=True):
-    """A constraint with which the scheduler finds the best devices that are free."""
+    """A constraint with which the scheduler finds the best free devices."""
 
     match_attribute: str
-    """Attribute whose value the devices share."""
+    """Attribute whose value the devices must share."""
 
     requests: tuple[str, ...]
     """Names of the requests."""
@@ -43,11 +43,11 @@ class Improvement(Struct, frozen=True):
     """Number of equal parts into which the requests are split, each with its own constraint."""
 
     within: str | None = None
-    """Further attribute that all devices of the first kind share."""
+    """A further attribute whose value all devices of the first kind must share."""
 
     @property
     def text(self) -> str:
-        """The constraint in words."""
+        """Description of the constraint."""
         names = " and ".join(self.requests)
         within = f", and {self.within} over all of {self.requests[0]}" if self.within else ""
         if self.parts == 1:
@@ -57,7 +57,7 @@ class Improvement(Struct, frozen=True):
 
 
 class Alignment(Struct, frozen=True):
-    """The levels of all pairs of two kinds, or of one kind, beside the levels of the best
+    """The levels of all pairs of two kinds, or of one kind, and the levels of the best
     allocation.
     """
 
@@ -74,7 +74,7 @@ class Alignment(Struct, frozen=True):
     """Levels of the best allocation of the same requests on the empty node; None if unknown."""
 
     best_now: Mapping[str, int] | None = None
-    """Levels of the best allocation beside other holders; None if unknown."""
+    """Levels of the best allocation next to the present holders of devices; None if unknown."""
 
     share: Share | None = None
     """Share of the pairs that are at least as near as their counterparts in ``best_free``, when
@@ -82,7 +82,7 @@ class Alignment(Struct, frozen=True):
     """
 
     share_now: Share | None = None
-    """Share of the pairs that are at least as near as the pairs of ``best_now``."""
+    """Share of the pairs that are at least as near as their counterparts in ``best_now``."""
 
     improvement: Improvement | None = None
     """A constraint that leads to ``best_now``."""
@@ -109,10 +109,11 @@ def count_distances(distances: Sequence[Distance]) -> dict[str, int]:
 
 
 def compare_levels(alignment: Alignment) -> dict[str, float]:
-    """Return for each known level the share of its pairs that are as near as the best ones.
+    """Return for each known level the share of its pairs that are as near as their counterparts in
+    the best allocation.
 
     Pairs and best pairs are sorted by level, and unknown levels count as the farthest. Empty if the
-    best is unknown.
+    best allocation is unknown.
     """
     if alignment.best_free is None:
         return {}
@@ -133,7 +134,7 @@ def share_of_best(nearest: Sequence[int], farthest: Sequence[int], best: Ranks) 
     """Return the share of the pairs that are at least as near as the pairs of the best allocation.
 
     ``nearest`` and ``farthest`` are the ranks if every unknown level is the nearest, or the
-    farthest, that is possible.
+    farthest, possible level.
     """
     shares = sorted(count_as_near(ranks, best) / len(best) for ranks in (nearest, farthest))
     return shares[0], shares[1]

@@ -1,4 +1,4 @@
-"""The alignment of everything that is allocated in a cluster, the worst first."""
+"""The alignment of everything that is allocated in a cluster, with the worst first."""
 
 from collections.abc import Callable, Iterator
 
@@ -31,7 +31,7 @@ class Use(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """The least share of the best in all pairs together; None if the share of a pair is
+        """The smallest share of best pairs among all kinds; None if the share of some kinds is
         unknown.
         """
         total, pairs = 0.0, 0
@@ -54,7 +54,9 @@ class _Allocation(Struct, frozen=True):
 def list_uses(
     scheduler: Scheduler, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Use, ...]:
-    """Return all uses with a pair of devices: the smallest share first, unknown ones last."""
+    """Return all uses with a pair of devices, in the order of their share; uses with unknown shares
+    come last.
+    """
     aligner = Aligner(scheduler)
     uses: list[Use] = []
     for number, allocation in enumerate(_list_allocations(scheduler.state), 1):
@@ -72,7 +74,9 @@ def list_uses(
 
 
 def _list_allocations(state: ClusterState) -> Iterator[_Allocation]:
-    """Yield the allocated claims of each pod; a claim of several pods comes with each of them."""
+    """Yield the allocated claims of each pod; a claim of several pods is part of each pod's
+    claims.
+    """
     allocated = {key: claim.raw for key, claim in state.claims.items() if claim.is_allocated}
     unused = dict(allocated)
     for key, pod in state.pods.items():

@@ -4,8 +4,8 @@ type?
 judge(claims, classes, "p5.48xlarge", karpenter_tables)     # serves, never or unknown, with the
 reason
 
-A verdict is about the autoscaler alone. It says nothing of the node that comes: kube-scheduler
-judges its real devices.
+A verdict is only about the autoscaler, not about the node that it launches: kube-scheduler judges
+the real devices.
 """
 
 from dractl.autoscaler.karpenter import Judgement, find_shared_refusal, is_older, judge

@@ -13,8 +13,9 @@ from dractl.objects.cluster_autoscaler import ClusterAutoscaler
 
 TITLE = "Cluster Autoscaler"
 PREEMPTION_ISSUE = "kubernetes/autoscaler#7683"
-"""The issue behind its documentation's advice against pods with claims that preempt. In its
-simulation, a pod that waits for a preemption is on its node, and its claims have no devices.
+"""The issue on which its documentation bases the advice against pods that have claims and preempt
+others. In the simulation of Cluster Autoscaler, a pod that waits for a preemption is already on its
+node, and its claims have no devices.
 """
 
 
@@ -22,19 +23,23 @@ class ClaimLimit(Struct, frozen=True):
     """Something that keeps Cluster Autoscaler from launching nodes for claims."""
 
     verdict: Verdict
-    """``never`` if no node comes, ``unknown`` if one may come in another way."""
+    """``never`` if the autoscaler launches no node, ``unknown`` if it may launch one for another
+    reason.
+    """
     reason: str
     fix: str
-    """An imperative; "" if nothing is known to help."""
+    """An instruction to the user; "" if no remedy is known."""
 
 
 def find_claim_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
-    """Return the limit that keeps a Cluster Autoscaler from launching for claims, if known."""
+    """Return the limit that keeps a Cluster Autoscaler from launching nodes for claims; None if no
+    such limit is known.
+    """
     return _find_flag_limit(settings) or _find_empty_group_limit(settings)
 
 
 def _find_flag_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
-    """Return the limit of the flag that switches claims on."""
+    """Return the limit that results from the flag for claims."""
     facts = cluster_autoscaler()
     if not settings.version:
         return None
@@ -62,7 +67,7 @@ def _find_flag_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
 
 
 def _find_empty_group_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
-    """Return the limit of its provider for node groups without nodes."""
+    """Return the limit that its provider sets for node groups without nodes."""
     fault = cluster_autoscaler().find_empty_group_fault(settings.provider, settings.version)
     if fault is None:
         return None

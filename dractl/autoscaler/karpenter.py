@@ -22,8 +22,8 @@ from dractl.facts.autoscalers import DeviceTables, InstanceType, is_aws_type
 from dractl.model import DeviceClass, ResourceClaim
 
 TRIES_PER_SECOND = 6_000_000
-"""Devices that Karpenter tries in a second: 4 to 9 million, measured with Karpenter 1.15.0 on 20
-searches of over 300 ms.
+"""The number of devices that Karpenter tries in a second: 4 to 9 million, measured with Karpenter
+1.15.0 on 20 searches of over 300 ms.
 """
 
 
@@ -32,13 +32,13 @@ class Judgement(Struct, frozen=True):
 
     verdict: Verdict
     reason: str
-    """A clause that says why; for ``serves``, which devices the search chose."""
+    """A clause with the reason; for ``serves``, it names the devices that the search chose."""
     stage: Stage = Stage.REFUSED
     """The stage that the claims reach."""
     seconds: float = 0.0
-    """About how long Karpenter searches, without its time limit."""
+    """About how long Karpenter would search without its time limit, in seconds."""
     refuses_all_types: bool = False
-    """True if Karpenter then serves no other instance type either (ValidateClaimRequest)."""
+    """True if Karpenter then also refuses every other instance type (ValidateClaimRequest)."""
 
 
 def judge(
@@ -48,7 +48,9 @@ def judge(
     tables: DeviceTables,
     version: str | None = None,
 ) -> Judgement:
-    """Judge the claims of one pod as a version of the autoscaler would; None is the newest."""
+    """Judge the claims of one pod as the given version of the autoscaler would; None stands for the
+    newest version.
+    """
     declared = tables.types.get(instance_type)
     if declared is None:
         if not is_aws_type(instance_type):
@@ -91,7 +93,7 @@ def find_shared_refusal(judgements: Iterable[Judgement]) -> str | None:
     """Return the reason why Karpenter refuses all instance types that a NodePool allows, if the
     claims are refused on one of them.
 
-    Allocate asks about all of them at once, and ends with the first error.
+    Allocate considers all of them together, and stops at the first error.
     """
     return next((item.reason for item in judgements if item.refuses_all_types), None)
 

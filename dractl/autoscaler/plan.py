@@ -14,22 +14,22 @@ from dractl.model import Device, DeviceClass, ResourceClaim, Target
 from dractl.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 
 MAX_DEVICES = 32
-"""Devices that one claim may get: AllocationResultsMaxSize of resource.k8s.io."""
+"""The maximum number of devices of one claim: AllocationResultsMaxSize of resource.k8s.io."""
 
 Bound = tuple[str, str]
 Value = tuple[str, object]
 
 
 class RefusedClaim(Exception):
-    """Karpenter refuses a claim before it searches; the message is a clause with the reason.
+    """Karpenter refuses a claim before its search; the message is a clause with the reason.
 
-    It then refuses all instance types that it considers together.
+    Karpenter then refuses all instance types that it considers together.
     """
 
 
 class TooManyDevices(RefusedClaim):
-    """A request for all devices that gets too many of one instance type. Only this type is
-    refused.
+    """A request for all devices gets too many devices of one instance type. Only this instance type
+    is refused.
     """
 
 
@@ -39,13 +39,13 @@ class TemplateDevice(Struct, frozen=True):
     driver: str
     device: Device
     bindings: frozenset[str]
-    """Attributes without a value that are equal on all devices of its driver."""
+    """Attributes without a given value that are known to be equal on all devices of the driver."""
 
     def match_key(self, attribute: str) -> Value | Bound | None:
-        """Return the value or the binding that matchAttribute compares; None if it has neither.
+        """Return the value or the binding that matchAttribute compares; None if the device has
+        neither.
 
-        MatchAttributeConstraint.Add in constraint.go: values and bindings never meet in one
-        constraint.
+        MatchAttributeConstraint.Add in constraint.go: a value never equals a binding.
         """
         value = self.device.attribute(attribute, self.driver)
         if value is not None:
@@ -76,7 +76,7 @@ class ClaimPlan(Struct, frozen=True):
 
     name: str
     requests: tuple[tuple[Alternative, ...], ...]
-    """For each request its alternatives, in their order; one for an exact request."""
+    """For each request its alternatives, in their order; a single one for an exact request."""
     attributes: tuple[str, ...]
     """The attribute of each matchAttribute constraint."""
 
@@ -125,7 +125,7 @@ def make_plan(
     devices: tuple[TemplateDevice, ...],
     cel: Environment,
 ) -> Plan:
-    """Return the claims as the search takes them. Raises RefusedClaim."""
+    """Return the claims in the form for the search. Raises RefusedClaim."""
     return Plan(devices, tuple(_plan_claim(claim, classes, devices, cel) for claim in claims))
 
 
@@ -225,7 +225,9 @@ def _plan_alternative(
 def _evaluate(
     expressions: Iterable[str], device: TemplateDevice, cel: Environment
 ) -> bool | EvalError:
-    """Evaluate selectors on a device, up to the first that is not true (DeviceMatchesSelectors)."""
+    """Evaluate selectors on a device, up to the first one that is not true
+    (DeviceMatchesSelectors).
+    """
     for text in expressions:
         answer = cel.compile(text).evaluate(device.driver, device.device)
         if answer is not True:
@@ -238,8 +240,8 @@ def _refuse_failures(
 ) -> None:
     """Raise RefusedClaim if a selector fails on a device.
 
-    A runtime error only excludes the device from a count (tryDevice); it ends a request for all
-    devices (collectAllModeFromDevices).
+    In a request for a number of devices, a runtime error only excludes the device (tryDevice); in a
+    request for all devices, it is fatal (collectAllModeFromDevices).
     """
     for device, answer in zip(devices, answers, strict=True):
         if isinstance(answer, EvalError):

@@ -16,11 +16,13 @@ from dractl.cel import Environment, Program
 from dractl.cel.decisions import Decision
 
 MAX_QUOTED = 80
-"""Characters of a selector that a reason quotes."""
+"""The maximum number of characters of a selector that a reason quotes."""
 
 
 class Stage(IntEnum):
-    """The stage that a claim reaches before it fails: the further, the more the reason says."""
+    """The stage that a claim reaches before it fails; a reason from a later stage is more
+    informative.
+    """
 
     REFUSED = 0
     SELECTORS = 1
@@ -31,7 +33,7 @@ class Stage(IntEnum):
 
 
 class Failure(Struct, frozen=True):
-    """The reason why no node comes."""
+    """The reason why no node would be launched."""
 
     stage: Stage
     reason: str
@@ -77,7 +79,7 @@ def _explain_alternative(
 
 
 def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: Environment) -> str:
-    """Name the selector that excludes the last devices, and the values that it saw there."""
+    """Name the selector that excludes the last devices, and the values that it found there."""
     candidates = list(plan.devices)
     for text in part.selectors:
         program = cel.compile(text)
@@ -92,7 +94,7 @@ def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: En
 def _explain_exclusion(
     program: Program, candidates: Sequence[TemplateDevice], instance_type: str
 ) -> str:
-    """Return the reason why a selector rejects all candidates, as most of them show it."""
+    """Return the reason why a selector rejects all candidates, as it applies to most of them."""
     decisions = Counter(program.decision(d.driver, d.device) for d in candidates)
     decision = max(decisions, key=lambda item: (_attributes_of(item) != (), decisions[item]))
     if all(seen.name == "device.driver" for seen in decision.seen) and decision.seen:
@@ -121,7 +123,7 @@ def _shorten(text: str) -> str:
 
 
 def _explain_claim(claim: ClaimPlan, plan: Plan, instance_type: str) -> Failure:
-    """Name the first constraint without which the claim could be served."""
+    """Name the first constraint without which the claim could be satisfied."""
     for number, attribute in enumerate(claim.attributes):
         if search(Plan(plan.devices, (_drop_constraint(claim, number),))).succeeds is False:
             continue
@@ -144,7 +146,9 @@ def _explain_claim(claim: ClaimPlan, plan: Plan, instance_type: str) -> Failure:
 
 
 def _comparable_devices(claim: ClaimPlan, number: int, plan: Plan) -> Iterator[bool]:
-    """Yield for each device of the constraint's requests whether the constraint can compare it."""
+    """Yield for each device of the constraint's requests whether the constraint can compare the
+    device.
+    """
     for request in claim.requests:
         for part in request:
             if number in part.constraints:

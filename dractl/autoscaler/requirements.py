@@ -1,7 +1,7 @@
 """Requirements on labels as Karpenter compares them: sets of values that a label may have.
 
-sigs.k8s.io/karpenter pkg/scheduling/requirement.go and requirements.go. A node does not exist yet,
-so two requirements agree if a value could meet both.
+sigs.k8s.io/karpenter pkg/scheduling/requirement.go and requirements.go. Since the node does not
+exist yet, two requirements are compatible if some value meets both.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,9 +16,9 @@ class Requirement(Struct, frozen=True):
 
     values: frozenset[str] = frozenset()
     excludes: bool = False
-    """True if the label may have every value but these."""
+    """True if the label may have every value except these."""
     lowest: int | None = None
-    """The least integer that it may be; only beside ``excludes``."""
+    """The smallest integer that the label may have; only set together with ``excludes``."""
     highest: int | None = None
 
     @property
@@ -28,7 +28,9 @@ class Requirement(Struct, frozen=True):
 
     @property
     def needs_label(self) -> bool:
-        """True unless a node without the label meets it (Operator: In, Exists, Gt and Lt)."""
+        """True unless a node without the label meets the requirement (Operator: In, Exists, Gt and
+        Lt).
+        """
         return bool(self.values) != self.excludes
 
     def allows(self, value: str) -> bool:
@@ -59,7 +61,7 @@ _NORMALIZED = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""Old names of labels (NormalizedLabels in pkg/apis/v1/labels.go)."""
+"""Obsolete names of labels (NormalizedLabels in pkg/apis/v1/labels.go)."""
 
 
 def make_requirement(requirement: NodeSelectorRequirement) -> Requirement:
@@ -87,12 +89,12 @@ def require_labels(labels: Mapping[str, str]) -> dict[str, Requirement]:
 
 
 def require_expressions(expressions: Iterable[NodeSelectorRequirement]) -> dict[str, Requirement]:
-    """Return requirements by key; several on one label must all hold."""
+    """Return requirements by key; if there are several on one label, all of them must be met."""
     return merge(*({_normalize(item.key): make_requirement(item)} for item in expressions))
 
 
 def merge(*several: Requirements) -> dict[str, Requirement]:
-    """Return requirements that all hold (Requirements.Add)."""
+    """Return the conjunction of requirements (Requirements.Add)."""
     merged: dict[str, Requirement] = {}
     for requirements in several:
         for key, requirement in requirements.items():
@@ -102,7 +104,9 @@ def merge(*several: Requirements) -> dict[str, Requirement]:
 
 
 def find_conflict(offered: Requirements, wanted: Requirements) -> str | None:
-    """Return the first label that no value meets on both sides (Requirements.Intersects)."""
+    """Return the first label for which no value meets both requirements
+    (Requirements.Intersects).
+    """
     for key, requirement in wanted.items():
         other = offered.get(key)
         if (
@@ -117,7 +121,7 @@ def find_conflict(offered: Requirements, wanted: Requirements) -> str | None:
 def find_missing(
     offered: Requirements, wanted: Requirements, well_known: Collection[str]
 ) -> str | None:
-    """Return the first wanted label that nothing offers (Requirements.Compatible)."""
+    """Return the first wanted label that is not offered (Requirements.Compatible)."""
     return next(
         (
             key

@@ -3,9 +3,9 @@ limit.
 
 allocator.dfs and tryDevice in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allocator.go.
 The outcome and the number of devices that Karpenter tries are computed together, without trying
-them all. Devices that no request and no constraint tells apart are one *kind*, and a state of the
-search is the number of devices of each kind in use. Equal states have equal outcomes and take
-equally many tries.
+each of them. Devices between which no request and no constraint distinguishes are one *kind*, and a
+state of the search is the number of devices of each kind in use. Equal states have equal outcomes
+and take equally many tries.
 """
 
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ from msgspec import Struct
 from dractl.autoscaler.plan import MAX_DEVICES, Alternative, Plan
 
 MAX_STATES = 400_000
-"""States after which the outcome is left open."""
+"""The number of states after which the outcome stays undecided."""
 
 TRIES_OF_A_FAILURE = 20
 """The cost of a try in which a selector fails, in ordinary tries.
 
-Karpenter evaluates such a selector each time.
+Karpenter evaluates such a selector anew each time.
 
-Measured with Karpenter 1.15.0: 4.4 µs where a selector fails, 0.1 to 0.3 µs elsewhere.
+Measured with Karpenter 1.15.0: 4.4 µs if a selector fails, otherwise 0.1 to 0.3 µs.
 """
 
 Pin = object
-"""The value that the devices of a constraint share; None while it has no device."""
+"""The value that the devices of a constraint share; None as long as it has no device."""
 
 
 class Outcome(Struct, frozen=True):
-    """The end of a search without a time limit."""
+    """The result of a search without a time limit."""
 
     succeeds: bool | None
-    """None: left open, because the states are too many."""
+    """Whether the search succeeds; None if it is undecided because there are too many states."""
     tries: int
-    """Devices that Karpenter tries before it ends, including devices that it only looks at; failing
-    selectors count more.
+    """The number of devices that Karpenter tries until the end, including devices that it only
+    checks; failing selectors count more.
     """
     chosen: tuple[int, ...] = ()
     """Numbers of the devices of the solution."""
@@ -46,21 +46,23 @@ class Outcome(Struct, frozen=True):
 class _Kind(Struct, frozen=True):
     devices: tuple[int, ...]
     pins: tuple[tuple[Pin | None, ...], ...]
-    """For each claim, the value that each constraint compares; None where one refuses the kind."""
+    """For each claim, the value that each constraint compares; None if a constraint refuses the
+    kind.
+    """
 
 
 class _State(Struct, frozen=True):
     claim: int
     request: int
     alternative: int
-    """-1 before an alternative is chosen."""
+    """The index of the alternative; -1 before one is chosen."""
     slot: int
     used: tuple[int, ...]
     """The number of devices in use, by kind."""
     taken: int
     """The number of devices that the claim has so far."""
     pins: tuple[Pin | None, ...]
-    """The value to which each constraint of the claim is pinned."""
+    """The value to which each constraint of the claim is fixed."""
 
 
 class _Step(Struct, frozen=True):
@@ -155,7 +157,7 @@ class _Search:
         tries, in_use = 0, list(state.used)
         for device, kind in enumerate(self.order):
             tries += 1
-            # Devices of a kind are interchangeable, so the first ones count as those in use.
+            # Devices of a kind are interchangeable, so the first ones count as the devices in use.
             if in_use[kind]:
                 in_use[kind] -= 1
                 continue
@@ -225,7 +227,7 @@ def _next_request(state: _State) -> _State:
 
 
 def _group_devices(plan: Plan) -> Sequence[_Kind]:
-    """Group the devices that no request and no constraint tells apart."""
+    """Group devices between which no request and no constraint distinguishes."""
     groups: dict[object, list[int]] = {}
     pins: dict[object, tuple[tuple[Pin | None, ...], ...]] = {}
     alternatives = [

@@ -16,7 +16,7 @@ from dractl.objects import Slice
 from dractl.views.base import View
 
 _MAX_ADDED_DEVICES = 50_000
-"""More devices than the 5,000 nodes of a large cluster have, and within 500 MB."""
+"""More devices than the 5,000 nodes of a large cluster have; they take at most 500 MB."""
 
 
 class AddedNodes(Struct, frozen=True):
@@ -34,7 +34,7 @@ class AddedNodes(Struct, frozen=True):
 
     @property
     def is_file(self) -> bool:
-        """Return True if the nodes are in a file or folder, and no description of a machine."""
+        """Return True if the nodes are in a file or folder, and are not described as a machine."""
         return os.path.exists(self.source) and not is_description(self.source)
 
 
@@ -64,7 +64,7 @@ def add_nodes(
     Raises UsageError for too many devices.
     """
     if additions and not (state.has("Node") or state.has("ResourceSlice")):
-        state = state.merge(from_objects(()))  # the added nodes are all nodes
+        state = state.merge(from_objects(()))  # the added nodes are the only nodes
     devices = 0
     for addition in additions:
         nodes = load_nodes(addition)

@@ -1,4 +1,4 @@
-"""Aligned copies: the number that kube-scheduler's first choice makes, and the number possible."""
+"""Aligned copies: how many kube-scheduler's first choice makes, and how many are possible."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,23 +24,23 @@ class AlignedCounts(Struct, frozen=True):
     """The copies that fit, by the alignment of their devices."""
 
     first: int
-    """Copies whose devices are as well aligned as their node allows, with the scheduler's first
-    choice.
+    """The number of copies whose devices are aligned as well as their node allows, with the
+    scheduler's first choice.
     """
     unknown: int = 0
-    """Copies whose alignment is unknown."""
+    """The number of copies whose alignment is unknown."""
     possible: int | None = None
-    """Copies that could be aligned if the scheduler chose so, each found beside the earlier ones;
-    there may be more. None if it was not counted.
+    """The number of copies that could be aligned if the scheduler chose so; each was found with the
+    earlier ones in place, so there may be more. None if it was not counted.
     """
     constraint: Improvement | None = None
-    """A constraint with which more copies are aligned."""
+    """A constraint with which more copies would be aligned."""
     fits_with_constraint: int = 0
-    """Copies that fit with the constraint, all of them aligned."""
+    """The number of copies that fit with the constraint, all of them aligned."""
 
     @property
     def is_choice_missed(self) -> bool:
-        """Return whether there is an aligned choice that the scheduler does not take."""
+        """Return whether the scheduler misses an aligned choice."""
         return self.possible is not None and self.possible > self.first
 
 
@@ -49,7 +49,7 @@ def count_aligned_copies(
 ) -> AlignedCounts:
     """Count the copies that fit and are aligned.
 
-    Copies that request no two devices that belong together are all aligned.
+    If a copy requests no two devices that belong together, all copies count as aligned.
     """
     aligner = Aligner(Scheduler(fit.state, features))
     pod_keys = [
@@ -105,7 +105,7 @@ def _list_pod_claims(fit: Fit, pod: Key) -> list[Raw]:
 def _count_possible_copies(
     fit: Fit, features: Features, example: Sequence[Raw], alignments: Sequence[Alignment]
 ) -> int | None:
-    """Count the copies, node by node, if each takes the best devices; None if that cannot be
+    """Count the copies on each node if each copy takes the best devices; None if they cannot be
     counted.
     """
     aligner = Aligner(Scheduler(fit.subject.state, features))

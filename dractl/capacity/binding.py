@@ -1,4 +1,6 @@
-"""A placed copy as the API server would hold it: the pod on its node, with its claims allocated."""
+"""A placed copy as the API server would store it: the pod on its node, with its claims
+allocated.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,18 +17,19 @@ from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import AllocatedDevice, Claim, Pod, View
 
-# A scheduler with binding conditions writes the time; only its presence matters to dractl.
+# A scheduler with binding conditions writes the time of the allocation; dractl only needs its
+# presence.
 _ALLOCATION_TIMESTAMP = "2000-01-01T00:00:00Z"
 
 
 class BoundCopy(Struct, frozen=True):
-    """A pod on a node, as the API server would hold it."""
+    """A pod on a node, as the API server would store it."""
 
     pod: Raw
     """The pod, which names its node."""
 
     claims: tuple[Raw, ...]
-    """The claims that were allocated for the pod, without the claims that it joined."""
+    """The claims that were allocated for the pod, without existing claims that it shares."""
 
 
 class Binding(Struct, frozen=True):
@@ -39,8 +42,8 @@ class Binding(Struct, frozen=True):
 def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> Binding:
     """Bind a pod to the node that an attempt chose, with its claims allocated there."""
     state = scheduler.state
-    # Nodes that the allocator cannot tell apart share the verdict of one of them, so the devices
-    # of this node are allocated anew.
+    # Nodes that the allocator cannot tell apart share the verdict of one of them, so the claims are
+    # allocated again with the devices of this node.
     outcome = scheduler.allocate(node.node, node.claims)
     results = outcome.results if isinstance(outcome, Allocated) else ()
     bound_pod = Pod(_assign_node(pod, node.name))
@@ -66,9 +69,10 @@ def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> B
 def move_copy(
     pod: dict[str, Any], claims: tuple[Raw, ...], node: str, pools: Mapping[tuple[str, str], str]
 ) -> BoundCopy:
-    """Bind another pod to an equal node, with claims that have the devices of the same names.
+    """Bind another pod to an equal node, with claims for the devices that have the same names
+    there.
 
-    ``pools`` names the pool of ``node`` for each driver and pool of the node that was filled.
+    ``pools`` maps each driver and pool of the filled node to the corresponding pool of ``node``.
     """
     bound_pod = Pod(_assign_node(pod, node))
     return BoundCopy(
@@ -140,8 +144,8 @@ def _reserve_claim(claim: Raw | None, user: Raw) -> dict[str, Any]:
 
 
 def _consumer_reference(state: ClusterState, pod: Pod, pod_claim: str) -> dict[str, Any]:
-    """Return the consumer that a pod's claim is reserved for: its PodGroup if the group shares the
-    claim, else the pod.
+    """Return the consumer for which a pod's claim is reserved: its PodGroup if the group shares the
+    claim, or else the pod.
     """
     group_claim = claims_of_group(state, pod).get(pod_claim)
     if group_claim is None:

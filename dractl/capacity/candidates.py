@@ -15,10 +15,10 @@ from dractl.model.shapes import MIG, Constraint, Shape, mig_selector, request_na
 from dractl.views import Claim
 
 UNALIGNED = "not aligned"
-"""The alignment of devices that share neither a PCIe root nor a NUMA node that drivers publish."""
+"""The alignment of devices that share neither a published PCIe root nor a published NUMA node."""
 
 ATTRIBUTES: Mapping[Constraint | None, str] = {"pcieRoot": PCIE_ROOT, "numaNode": NUMA_NODE}
-"""The attributes that the constraints of shapes demand."""
+"""The attributes that the constraints of shapes compare."""
 _SELECTORS = {
     ("nic", "dra.net"): '!device.attributes["dra.net"].?virtual.orValue(false)',
     ("rdma", "dra.net"): 'device.attributes["dra.net"].?rdma.orValue(false)',
@@ -27,7 +27,7 @@ _SELECTORS = {
         "sriovnetwork.k8snetworkplumbingwg.io",
     ): 'device.attributes["sriovnetwork.k8snetworkplumbingwg.io"].?rdmaCapable.orValue(false)',
 }
-"""Selectors of the devices of a kind, for drivers that publish other devices, too."""
+"""Selectors for the devices of a kind, for drivers that also publish other devices."""
 ALIGNED, _ANYWHERE = "aligned", "anywhere"
 """The alternatives of a request that prefers alignment."""
 _SAME_ROOT, _SAME_NUMA_NODE = "all on one PCIe root", "all on one NUMA node"
@@ -37,15 +37,17 @@ MIG_CLASS, MIG_DRIVER = "mig.nvidia.com", "gpu.nvidia.com"
 
 
 class DeviceKind(Struct, frozen=True):
-    """The devices that a kind of a shape stands for."""
+    """The devices that a kind in a shape stands for."""
 
     device_class: str
     selector: str | None = None
-    """The CEL expression that chooses them among the devices of the class."""
+    """The CEL expression that selects these devices in the class."""
 
 
 def selector_of(kind: str, driver: str) -> str | None:
-    """Return the CEL expression for the devices of a kind that a driver publishes; None for all."""
+    """Return the CEL expression for the devices of a kind that a driver publishes; None if all its
+    devices are of the kind.
+    """
     return mig_selector(kind) or _SELECTORS.get((kind, driver))
 
 
@@ -53,23 +55,27 @@ class Candidate(Struct, frozen=True):
     """A claim that has the devices of a shape."""
 
     alignment: str
-    """The alignment of the devices; empty if the user asks for none."""
+    """The alignment of the devices; empty if the user requests none."""
     claim: Mapping[str, Any]
 
 
 class _RequestGroups(Struct, frozen=True):
-    """Requests in groups that share a PCIe root each, and the remaining requests."""
+    """Requests in groups, each of which shares a PCIe root, and the remaining requests."""
 
     alignment: str
     requests: list[dict[str, Any]]
     roots: list[dict[str, Any]]
-    """The constraints of the groups."""
+    """The constraints of these groups."""
     leftover: list[list[str]]
-    """The names of all requests for a kind that alone is left over."""
+    """The names of the requests that remain, by kind; only kinds of which several devices remain
+    are listed.
+    """
 
 
 def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
-    """Yield the claims that serve a shape: the claim that it demands, or all possible claims."""
+    """Yield the claims that serve a shape: only the claim with the alignment that the shape
+    demands, or else all possible claims.
+    """
     requests = [
         _build_request(request_name(kind), count, kinds[kind])
         for kind, count in shape.counts.items()
@@ -110,11 +116,11 @@ def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
     its constraints have no request in common.
 
     Only the leading request, which all constraints name, has alternatives: aligned, then anywhere.
-    The scheduler tries everything else with the first alternative before it takes the second, and
+    The scheduler tries every combination with the first alternative before it tries the second, and
     skips a constraint on ``REQUEST/ALTERNATIVE`` for devices of another alternative
     (k8s.io/dynamic-resource-allocation/structured, allocateOne, matchAttributeConstraint.add). If
-    other requests had alternatives, too, it would take their second alternatives before other
-    aligned devices.
+    other requests had alternatives as well, the scheduler would take their second alternatives
+    before it tried other aligned devices.
     """
     devices = Claim(claim).spec["devices"]
     constraints = devices.get("constraints", [])
@@ -139,7 +145,9 @@ def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
 def _find_leading_request(
     requests: Sequence[dict[str, Any]], constraints: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the request that all constraints name; of several, one for most devices."""
+    """Return the request that all constraints name; if there are several, the one for the most
+    devices.
+    """
     common = [
         request
         for request in requests
@@ -151,16 +159,17 @@ def _find_leading_request(
 def _list_partners(
     names: Sequence[str], parts: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[list[str]]:
-    """Return the requests beside the leading one, each for a constraint of its own.
+    """Return the requests other than the leading one, one for each constraint.
 
-    Several in one constraint would have to match each other where the leading one is not aligned.
+    Several requests in one constraint would have to match each other even if the leading one is not
+    aligned.
     """
     partners = [[part["name"]] for name in names for part in parts.get(name, ())]
     return partners or [[]]
 
 
 def _split_request(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a request for each device, since devices of one request would have to match each
+    """Return one request for each device, since the devices of one request would have to match each
     other.
     """
     count = request["exactly"].get("count", 1)
@@ -174,13 +183,15 @@ def _split_request(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _offer_both(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request whose devices are aligned if they can be, and any others otherwise."""
+    """Return a request whose devices are aligned if possible, and any others otherwise."""
     alternatives = [{"name": name, **deepcopy(request["exactly"])} for name in (ALIGNED, _ANYWHERE)]
     return {"name": request["name"], "firstAvailable": alternatives}
 
 
 def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
-    """Yield claims of equal groups, each on one PCIe root: on one NUMA node, then anywhere."""
+    """Yield claims with equal groups, each of which is on one PCIe root; the groups are on one NUMA
+    node, then anywhere.
+    """
     whole = gcd(*shape.counts.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and shape.devices > n):
         groups = [
@@ -194,8 +205,8 @@ def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iter
         roots = [_match_constraint(PCIE_ROOT, [r["name"] for r in group]) for group in groups]
         counts_text = _format_counts({kind: count // parts for kind, count in shape.counts.items()})
         label = f"{counts_text} on one PCIe root, {parts} times"
-        # Not every driver publishes the NUMA node; as roots are shared, the NUMA node of one kind
-        # is enough.
+        # Not every driver publishes the NUMA node; since each group shares a root, the NUMA node of
+        # one kind is enough.
         for near_requests in (
             [r["name"] for r in requests],
             [group[0]["name"] for group in groups],
@@ -208,7 +219,9 @@ def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iter
 def _propose_unequal_groups(
     shape: Shape, kinds: Mapping[str, DeviceKind]
 ) -> Iterator[_RequestGroups]:
-    """Yield groups on one root, as many as all kinds have devices for, the largest first."""
+    """Yield groups on one root, as many as there are devices of every kind, the largest groups
+    first.
+    """
     times = min(shape.counts.values())
     for size in range(max(shape.counts.values()) // times, 0, -1):
         group = {kind: min(size, count // times) for kind, count in shape.counts.items()}

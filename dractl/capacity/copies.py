@@ -1,4 +1,4 @@
-"""The subject of ``fit``: a template, claim, pod or workload, and the pods that are its copies."""
+"""The subject of ``fit``: a template, claim, pod or workload, with the pods that are its copies."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,12 +19,12 @@ from dractl.program import program_name
 from dractl.views import Claim, Pod, View
 
 BARE_NAME_KINDS = ("ResourceClaimTemplate", "ResourceClaim", "Pod")
-"""Kinds of the objects that a name without a kind may mean, in the order of the search."""
+"""Kinds of objects that a name without a kind may mean, in the order of the search."""
 _ACCEPTED_KINDS = (
     "fit takes template/NAME, claim/NAME, pod/NAME, deploy/NAME, job/NAME ..., or a shape such as"
     " gpu=2,nic=1"
 )
-# Fields of a pod that belong to one pod, not to its copies.
+# Fields that belong to one particular pod, and not to its copies.
 _IDENTITY_FIELDS = (
     "uid",
     "resourceVersion",
@@ -33,7 +33,7 @@ _IDENTITY_FIELDS = (
     "ownerReferences",
     "generateName",
 )
-_TEMPLATE_NAME = "copy"  # the template that stands for a claim that is copied
+_TEMPLATE_NAME = "copy"  # the template for a claim that is copied
 
 
 class Copies(Struct, frozen=True):
@@ -43,13 +43,13 @@ class Copies(Struct, frozen=True):
     """``Kind/namespace/name``, or the shape as it was written."""
     state: ClusterState
     pod: Raw
-    """The part of the pod that all copies share."""
+    """The parts that the pods of all copies have in common."""
     is_stand_in: bool = False
-    """True if the pod stands for any user of the claim or template in question."""
+    """True if the pod represents any user of the claim or template in question."""
     shape: Shape | None = None
-    """The shape that is asked about."""
+    """The shape that the user asks about."""
     alignment: str = ""
-    """The alignment of the devices of each copy of a shape; empty if the user asks for none."""
+    """The alignment of the devices of each copy of a shape; empty if the user requests none."""
 
     def copy(self, number: int) -> dict[str, Any]:
         """Return the pod with the given number, as if it were just created."""
@@ -63,7 +63,7 @@ def find_subject(
 ) -> Copies:
     """Find the object that ``KIND/NAME`` or a bare ``NAME`` means, and return its copies.
 
-    A bare name is a template's, else a claim's, else a pod's. ``kinds`` are further words for
+    A bare name means a template, or else a claim, or else a pod. ``kinds`` are further words for
     kinds, as a cluster knows them. Raises UsageError for an unknown kind or an ambiguous name,
     InputError if no such object exists.
     """
@@ -133,7 +133,9 @@ def copies_of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) 
 def copies_of_candidates(
     state: ClusterState, namespace: str, shape: Shape, claims: Iterable[Candidate]
 ) -> tuple[Copies, ...]:
-    """Return the copies of each claim for a shape, in one cluster that has a template of each."""
+    """Return the copies for each claim that serves a shape, in one cluster with a template for each
+    claim.
+    """
     named = {f"{_TEMPLATE_NAME}-{number}": claim for number, claim in enumerate(claims)}
     changed = state.with_objects(
         {

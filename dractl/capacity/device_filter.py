@@ -1,5 +1,5 @@
-"""The devices that a listing keeps: of a node, a driver or a class, in some states, or of some
-holders.
+"""The devices that a listing keeps: those of a node, a driver or a class, those in some states, or
+those of some holders.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from dractl.model import Target
 from dractl.model.nearest import nearest
 
 _MAX_NAMES = 8
-"""Names that a hint lists."""
+"""The number of names in a hint."""
 
 
 class DeviceFilter(Struct, frozen=True):
@@ -29,11 +29,11 @@ class DeviceFilter(Struct, frozen=True):
     node: str | None = None
     """The node of the device."""
     drivers: tuple[str, ...] = ()
-    """Drivers, one of which publishes the device; empty for all."""
+    """Drivers, one of which must publish the device; empty for all drivers."""
     device_class: str | None = None
     """A DeviceClass that matches the device."""
     states: frozenset[str] | None = None
-    """States, one of which the device is in."""
+    """States, one of which the device must have."""
     expression: str | None = None
     """A CEL expression that is true for the device."""
     namespace: str | None = None
@@ -43,7 +43,7 @@ class DeviceFilter(Struct, frozen=True):
 
     @property
     def concerns_holders(self) -> bool:
-        """Return True if devices are chosen by their holders."""
+        """Return True if the conditions concern the holders of devices."""
         return self.namespace is not None or self.labels is not None
 
     @property
@@ -122,8 +122,8 @@ def _check_name(option: str, plural: str, name: str | None, present: set[str]) -
 def _match_expression(
     expression: str, state: ClusterState, features: Features, rows: list[DeviceRow]
 ) -> Iterator[DeviceRow]:
-    """Yield the rows for whose devices a CEL expression is true. Raises UsageError if it does not
-    compile.
+    """Yield the rows of the devices for which a CEL expression is true. Raises UsageError if it
+    does not compile.
     """
     gates = features.on if features.cel_on is None else features.cel_on
     target = Target(features.release, gates)

@@ -1,4 +1,4 @@
-"""Devices that device plugins offer: allocatable and requested extended resources of nodes, beside
+"""Devices that device plugins offer: nodes' allocatable and requested extended resources, beside
 ResourceSlices.
 """
 
@@ -12,8 +12,8 @@ from dractl.objects import slice_of
 
 
 class PluginRow(Struct, frozen=True):
-    """An extended resource of a node: units that its device plugin offers, and that running pods
-    request.
+    """An extended resource of a node: the units that its device plugin offers, and the units that
+    running pods request.
     """
 
     node: str
@@ -42,7 +42,7 @@ def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
 class PluginAllocation(Struct, frozen=True):
     """Units of a resource that a device plugin offers and that containers use.
 
-    Which of the driver's devices they are is unknown.
+    It is unknown which of the driver's devices these units are.
     """
 
     node: str
@@ -63,7 +63,9 @@ class PluginAllocation(Struct, frozen=True):
 
 
 def device_plugin_allocations(state: ClusterState) -> tuple[PluginAllocation, ...]:
-    """Return the devices in use through device plugins beside a driver, by node and resource."""
+    """Return the devices in use through device plugins on nodes that also have a DRA driver, by
+    node and resource.
+    """
     offered = [row for row in list_device_plugins(state) if row.requested]
     if not offered:
         return ()

@@ -2,8 +2,8 @@
 
 kubernetes pkg/scheduler/schedule_one_podgroup.go, pkg/scheduler/framework/plugins/gangscheduling
 and topologyaware. A gang's pods are placed one after the other; if fewer than ``minCount`` have a
-node in the end, none gets one. A group with a topology constraint is tried on the nodes of one
-domain after the other.
+node in the end, none gets one. A group with a topology constraint is tried in one domain after the
+other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,13 +27,13 @@ class GroupMissing(Struct, frozen=True):
     group: str
     """``Kind/namespace/name``."""
     is_kind_unknown: bool = False
-    """True if the input has no object of the group's kind. The scheduler has not tried the pod,
-    which is how it treats a missing group.
+    """True if the input has no object of the group's kind. The group is then taken to be missing
+    because the scheduler has not tried the pod.
     """
 
 
 class TooFewPods(Struct, frozen=True):
-    """The gang has fewer pods than start together, so PreEnqueue keeps them."""
+    """The gang has fewer pods than have to start together, so PreEnqueue holds them back."""
 
     group: str
     minimum: int
@@ -41,7 +41,7 @@ class TooFewPods(Struct, frozen=True):
 
 
 class MemberBlocked(Struct, frozen=True):
-    """A pod that PreEnqueue holds back, and that the group waits for."""
+    """A pod that PreEnqueue holds back, and for which the rest of the group waits."""
 
     group: str
     minimum: int | None
@@ -64,7 +64,7 @@ class NoTopologyDomain(Struct, frozen=True):
     group: str
     key: str
     """The label of the group's topology constraint. No node has it, or none has it with the value
-    of the nodes on which pods of the group already run.
+    on the nodes where pods of the group already run.
     """
 
 
@@ -73,21 +73,21 @@ class TooFewFit(Struct, frozen=True):
 
     group: str
     minimum: int
-    """The number of pods that start together; 1 if the group has started."""
+    """The number of pods that have to start together; 1 if the group has started."""
     pods: int
     """The number of pods of the group."""
     placed: int
     """The number of pods that have a node."""
     fits: int
-    """The number of further pods that get a node."""
+    """The number of further pods that fit."""
     pod: Raw
-    """The next pod, which gets none."""
+    """The next pod, which does not fit."""
     attempt: Attempt
     """The scheduler's attempt for that pod."""
     state: ClusterState
     """The cluster of the attempt, with the pods that fit."""
     domain: str = ""
-    """The topology domain (``key=value``) where most pods fit, if a constraint keeps them
+    """The topology domain (``key=value``) in which the most pods fit, if a constraint keeps them
     together.
     """
 
@@ -105,7 +105,7 @@ GangWait = GroupMissing | TooFewPods | MemberBlocked | UnequalPods | NoTopologyD
 
 
 class _Members(Struct, frozen=True):
-    """The pods of a gang, by their treatment by the scheduler."""
+    """The pods of a gang, by how the scheduler treats them."""
 
     pods: list[Pod]
     """All of them."""
@@ -161,7 +161,9 @@ def find_gang_wait(
 
 
 def find_too_few_pods(state: ClusterState, group: GangGroup | None) -> TooFewPods | None:
-    """Return the cause for a gang that has fewer pods than start together; None for others."""
+    """Return the cause for a gang that has fewer pods than have to start together; None for other
+    gangs.
+    """
     if group is None or group.value is None or group.min_count is None:
         return None
     count = len(group.members(state))
@@ -169,7 +171,7 @@ def find_too_few_pods(state: ClusterState, group: GangGroup | None) -> TooFewPod
 
 
 def _find_missing_group(state: ClusterState, pod: Pod, group: GangGroup) -> GroupMissing | None:
-    """Return the cause if the cluster has no such group; None if that is not known."""
+    """Return the cause if the cluster lacks the group; None if that is unknown."""
     if group.kind in state.kinds:
         return GroupMissing(group.name)
     # The scheduler sets no condition on a pod whose group does not exist.
@@ -241,8 +243,8 @@ def _place_members(
 
 
 def gang_remarks(group: GangGroup) -> Iterator[str]:
-    """Yield sentences about what was not checked of a group, for a pod that does not wait for its
-    group.
+    """Yield remarks on those features of a group that were not checked, for a pod that does not
+    wait for its group.
     """
     name = group.name.replace("/", " ", 1)
     if group.value is None:
@@ -260,9 +262,8 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
 
 
 def _inequality_message(group: PodGroup, pods: Sequence[Pod]) -> str:
-    """Return the scheduler's message for pods that may not be in one group (validatePodGroup).
-
-    Empty if they may.
+    """Return the scheduler's message for pods that may not be in one group (validatePodGroup); ""
+    if they may be.
     """
     if not pods:
         return ""
@@ -273,7 +274,7 @@ def _inequality_message(group: PodGroup, pods: Sequence[Pod]) -> str:
                 "all pods in a single pod group should have the same .spec.schedulerName set, "
                 f'got: "{pod.scheduler_name}" and "{first_scheduler}"'
             )
-        # Only the API server sets a priority: an object that it has not seen has none yet.
+        # Only the API server sets a priority, so an object that it has not stored has none.
         if pod.priority != group.priority and pod.uid and group.uid:
             return (
                 "all pods in a single pod group should have the same priority as the pod group's "
@@ -290,10 +291,10 @@ def _inequality_message(group: PodGroup, pods: Sequence[Pod]) -> str:
 def split_by_topology(
     state: ClusterState, topology: str, placed: Sequence[Pod]
 ) -> dict[str, ClusterState]:
-    """Return the cluster with the nodes of one topology domain alone, by ``key=value``.
+    """Return, by ``key=value``, the cluster with only the nodes of one topology domain.
 
-    ``topology`` is the node label; without one there is one domain, the whole cluster. If pods of
-    the group are ``placed``, only the domain of their nodes is returned.
+    ``topology`` is the node label; without a label, the whole cluster is one domain. If pods of the
+    group are ``placed``, only the domain of their nodes is returned.
     """
     if not topology:
         return {"": state}

@@ -37,8 +37,8 @@ STATES: tuple[State, ...] = get_args(State)
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA_NODE = "resource.kubernetes.io/numaNode"
-# Attributes by which drivers name the model, the most telling first; their catalogues have the
-# sources.
+# Attributes in which drivers publish the model, the most specific first; the drivers' catalogues
+# have the sources.
 _MODEL_ATTRIBUTES = ("productName", "model", "pciDevice", "chipType", "modelName", "type")
 _CACHED_ATTRIBUTE_SETS = 256
 _OUT_OF_SERVICE_EFFECTS = ("NoSchedule", "NoExecute")
@@ -49,7 +49,7 @@ class DeviceRow(Struct, frozen=True):
 
     id: DeviceID
     node: str | None
-    """The node of the device; None if several nodes reach it."""
+    """The node of the device; None if several nodes can use it."""
     state: State
     classes: tuple[str, ...] = ()
     """The DeviceClasses that match the device."""
@@ -68,8 +68,8 @@ class PoolRow(Struct, frozen=True):
     """One pool in its newest generation.
 
     A ResourcePoolStatusRequest answers with the same four counts (kubernetes
-    pkg/controller/resourcepoolstatusrequest/controller.go). They are None for a pool with missing
-    slices; ``allocated`` and ``available`` also where not every claim may be read.
+    pkg/controller/resourcepoolstatusrequest/controller.go). The counts are None for a pool with
+    missing slices. ``allocated`` and ``available`` are also None if some claims may not be read.
     """
 
     driver: str
@@ -92,8 +92,8 @@ class PoolRow(Struct, frozen=True):
 
     @property
     def usable(self) -> bool:
-        """Return whether the scheduler uses the pool: it has all its slices, and no device name
-        twice.
+        """Return whether the scheduler uses the pool: all its slices exist, and no device name
+        occurs twice.
         """
         return self.slices == self.expected and not self.duplicates
 
@@ -110,7 +110,7 @@ def take_inventory(
 ) -> Inventory:
     """List the pools and devices of a cluster, with their states and holders.
 
-    Where not every claim may be read, a device that no other claim holds is ``unknown``, and pools
+    If some claims may not be read, a device that no readable claim holds is ``unknown``, and pools
     have no count of allocated devices.
     """
     slices = scheduler_slices(state, features)
@@ -145,7 +145,9 @@ def take_inventory(
 
 
 class _Survey:
-    """A cluster's allocations, as far as its claims may be read, and the parts of devices."""
+    """A cluster's allocations, as far as its claims may be read, and the properties of its
+    devices.
+    """
 
     def __init__(
         self, state: ClusterState, features: Features, slices: Sequence[ResourceSlice]
@@ -164,7 +166,7 @@ class _Survey:
             pool: frozenset(self._index.claims_by_device(pool))
             for pool in self._index.claims_by_pool
         }
-        """Names of the devices in claims, by pool."""
+        """The names of the devices in claims, by pool."""
 
     def count_pool(self, key: PoolID) -> PoolRow:
         """Count the devices of a pool's newest generation."""
@@ -185,7 +187,8 @@ class _Survey:
     def list_devices(
         self, pool: PoolRow, all_slices: Iterable[ResourceSlice]
     ) -> Iterator[DeviceRow]:
-        """Yield the devices of a pool: the newest generation, older ones, then unpublished ones.
+        """Yield the devices of a pool: those of the newest generation, then those of older ones,
+        then unpublished ones.
 
         ``all_slices`` are the slices of every generation.
         """
@@ -248,8 +251,8 @@ def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
 
 
 def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
-    """Return the node to which an allocation binds each device, without devices of several
-    nodes.
+    """Return the node to which an allocation binds each device; devices of several nodes are left
+    out.
     """
     nodes: dict[DeviceID, str] = {}
     for claim in state.claims.values():
@@ -260,7 +263,7 @@ def _nodes_of_allocations(state: ClusterState) -> dict[DeviceID, str]:
 
 
 def _sum_consumed_capacity(state: ClusterState) -> dict[PoolID, dict[str, Quantity]]:
-    """Sum the claims' shares of each capacity, by pool, except through adminAccess."""
+    """Sum the claims' shares of each capacity, by pool; adminAccess does not count."""
     consumed: dict[PoolID, dict[str, Quantity]] = {}
     for view in state.claims.values():
         if not view.consumes_capacity:
@@ -307,7 +310,7 @@ def _count_pool(key: PoolID, newest: list[ResourceSlice], allocated: frozenset[s
 def _find_blocked_devices(
     key: PoolID, newest: list[ResourceSlice], held: AllocatedState
 ) -> frozenset[str]:
-    """Find the devices whose shared counters are used up by others."""
+    """Find the devices whose shared counters other devices have used up."""
     remaining: dict[tuple[str, str], Quantity] = {
         (counter_set.name, name): value
         for resource_slice in newest
@@ -365,7 +368,7 @@ def _model(device: Device) -> str | None:
 
 @lru_cache(_CACHED_ATTRIBUTE_SETS)
 def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the attributes that name a device's model, the most telling first."""
+    """Return the attributes that name a device's model, the most specific first."""
     named = {name.rpartition("/")[2]: name for name in attributes}
     return tuple(named[name] for name in _MODEL_ATTRIBUTES if name in named)
 
@@ -373,7 +376,7 @@ def _model_attributes(attributes: tuple[str, ...]) -> tuple[str, ...]:
 class _RemainingCapacity:
     """The remaining capacities of devices.
 
-    Unused devices of equal capacity are computed once.
+    They are computed once for all unused devices of equal capacity.
     """
 
     def __init__(self, held: AllocatedState) -> None:
@@ -381,7 +384,7 @@ class _RemainingCapacity:
         self._untouched: dict[str, tuple[Amount, ...]] = {}
 
     def amounts(self, identity: DeviceID, device: Device) -> tuple[Amount, ...]:
-        """Return the amounts of each capacity of a device."""
+        """Return the total, consumed and remaining amounts of each capacity of a device."""
         consumed = self._consumed.get(identity)
         if consumed is not None:
             return self._subtract(device, consumed)

@@ -1,4 +1,6 @@
-"""Nodes as clusters by themselves: where a copy on one node changes nothing for the others."""
+"""Nodes that can be treated as separate clusters, since a copy on one node changes nothing for the
+others.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from dractl.views.amounts import scheduler_units
 
 
 class Islands(Struct, frozen=True):
-    """Nodes that have their pods, slices and claims to themselves."""
+    """Nodes that share no pods, slices or claims with other nodes."""
 
     state: ClusterState
     snapshot: Snapshot
@@ -33,8 +35,8 @@ class Islands(Struct, frozen=True):
 
     @classmethod
     def from_cluster(cls, scheduler: Scheduler, pod: Raw, first: Attempt) -> Islands | None:
-        """Return the islands of a cluster; None if copies of ``pod`` on one node matter for
-        another.
+        """Return the islands of a cluster; None if a copy of ``pod`` on one node would affect
+        another node.
         """
         if _depends_on_other_nodes(scheduler, pod) or shares_claims(scheduler.state, pod):
             return None
@@ -48,7 +50,7 @@ class Islands(Struct, frozen=True):
                     return None
                 continue
             if homes.setdefault(pool, node) != node:
-                return None  # the nodes of one pool share its counters, and whether it is complete
+                return None  # the nodes of a pool share its counters, and its completeness
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
         for key, placed_pod in scheduler.state.pods.items():
@@ -62,7 +64,9 @@ class Islands(Struct, frozen=True):
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
     def node_key(self, verdict: NodeVerdict) -> Hashable:
-        """Return a key that is equal for nodes that take the same copies, device for device."""
+        """Return a key that is equal for nodes that take the same copies, with corresponding
+        devices.
+        """
         node = self._node_info(verdict)
         free = tuple(self._free_units(node, resource) for resource in self.requests)
         room = node.allocatable.get("pods", Quantity()).value() - len(node.pods)
@@ -79,8 +83,8 @@ class Islands(Struct, frozen=True):
         return scheduler_units(resource, total) - node.requested_units.get(resource, 0)
 
     def count_room(self, verdict: NodeVerdict, pod: Raw) -> int | None:
-        """Count the copies that fit by CPU, memory, pods and ports; None if the node states none of
-        these.
+        """Count the copies that fit by CPU, memory, number of pods and ports; None if the node
+        limits none of these.
         """
         node = self._node_info(verdict)
         if not node.is_registered:
@@ -101,7 +105,7 @@ class Islands(Struct, frozen=True):
         return min(room, 1) if copy.host_ports else room
 
     def isolate_node(self, node: str) -> ClusterState:
-        """Return the cluster as if it had this node only."""
+        """Return the cluster with this node as its only one."""
         slices = self.slices.get(node, {})
         claims: dict[Key, Raw] = {}
         for pool in self._list_pools(node):
@@ -134,7 +138,7 @@ class Islands(Struct, frozen=True):
 
 
 def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
-    """Return whether the filters look at pods of other nodes, or a pod repels copies."""
+    """Return whether filters read pods of other nodes, or whether a pod repels copies."""
     view = scheduler.snapshot.pod(pod)
     if "podAffinity" in view.affinity or "podAntiAffinity" in view.affinity:
         return True
@@ -143,7 +147,7 @@ def _depends_on_other_nodes(scheduler: Scheduler, pod: Raw) -> bool:
 
 
 def _may_use_driver(scheduler: Scheduler, first: Attempt, driver: str) -> bool:
-    """Return whether a copy may get, or fail on, a device of this driver."""
+    """Return whether a copy may get a device of this driver, or fail because of one."""
     device_classes = set()
     for claim in [*first.claims, *(claim for node in first.nodes[:1] for claim in node.claims)]:
         if claim.claim is None:

@@ -12,7 +12,7 @@ from dractl.cluster.workloads import topmost
 def find_owners(state: ClusterState, rows: Iterable[DeviceRow]) -> dict[str, str]:
     """Return the topmost owner of each workload that holds devices.
 
-    Both are ``Kind namespace/name``.
+    Workload and owner are both ``Kind namespace/name``.
     """
     workloads = dict.fromkeys(
         holder.workload for row in rows for holder in row.holders if holder.workload
@@ -32,7 +32,7 @@ def namespace_of(holder: Holder) -> str:
 
 
 def workload_of(holder: Holder) -> str:
-    """Return the workload of a holder, else its pod or other consumer, else its claim."""
+    """Return the workload of a holder, or else its pod or other consumer, or else its claim."""
     if holder.workload is not None:
         return holder.workload
     if holder.pod is not None:

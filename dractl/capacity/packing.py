@@ -1,4 +1,4 @@
-"""The highest number of copies that any order of placing reaches."""
+"""The largest number of copies that any order of placing reaches."""
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -16,27 +16,27 @@ from dractl.model import ResourceClaim
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 
-# Where nodes share devices, each node is surveyed; above this number there is no bound.
+# If nodes share devices, every node is surveyed; with more nodes than this, no bound is computed.
 _MAX_SURVEYED_NODES = 200
 
 
 class MaxCopies(Struct, frozen=True):
-    """Copies that some order of placing reaches."""
+    """The number of copies that some order of placing reaches."""
 
     fits: int
     proven: bool
     """True if no order reaches more."""
     bound: int | None = None
-    """A number that no order exceeds; None if none is known."""
+    """A number that no order exceeds; None if no bound is known."""
 
 
 def max_copies(
     fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> MaxCopies:
-    """Count the copies that fit if each node takes as many at once as the allocator finds room for.
+    """Count the copies that fit if each node takes as many copies at once as the allocator has
+    devices for.
 
-    If copies on one node affect another node, the number that fits is returned, unproven, with a
-    bound.
+    If copies on one node affect another node, return the number that fits, unproven, with a bound.
     """
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)
@@ -46,7 +46,7 @@ def max_copies(
         return MaxCopies(0, proven=True)
     limit = find_quota_limit(subject, features, first)
     if islands is None:
-        # A node that a filter rejects now may pass it later, so all nodes count.
+        # A node that a filter rejects now may pass later, so all nodes count.
         bound = upper_bound(scheduler, first.nodes, None)
         return _cap_by_quota(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:
@@ -71,7 +71,9 @@ def max_copies(
 
 
 def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> MaxCopies:
-    """Cap the number at the copies that quotas admit; a number that reaches its bound is proven."""
+    """Limit the number to the copies that quotas admit; a number that equals its bound is
+    proven.
+    """
     highest = limit if bound is None else min(bound, limit)
     proven = proven or fits >= highest
     fits = min(fits, limit)
@@ -110,7 +112,7 @@ def _pack_node(
 
 
 def _number_claim(claim: Any, number: int) -> Any:
-    """Copy a claim under another name, for one more copy of the pod."""
+    """Copy a claim under another name, for another copy of the pod."""
     return replace(claim, metadata=replace(claim.metadata, name=f"{claim.metadata.name}-{number}"))
 
 
@@ -118,7 +120,7 @@ def _number_claim(claim: Any, number: int) -> Any:
 
 
 def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | None) -> int | None:
-    """Return an upper bound of the copies that ``nodes`` take together; None if none is known.
+    """Return an upper bound on the copies that ``nodes`` take together; None if none is known.
 
     ``room`` is the number of copies for which they have CPU, memory and pods.
     """
@@ -129,7 +131,7 @@ def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | 
     by_request: dict[tuple[int, str], list[RequestSurvey]] = {}
     claims: Sequence[ResourceClaim] = ()
     for verdict in nodes:
-        # A claim that copies share is allocated once, however many there are.
+        # A claim that copies share is allocated once, however many copies there are.
         new_claims = [
             claim for claim in verdict.claims if claim.template is not None or not claim.name
         ]
@@ -146,9 +148,9 @@ def upper_bound(scheduler: Scheduler, nodes: Sequence[NodeVerdict], room: int | 
 def _limit_by_request(
     index: Devices, claim: ResourceClaim, name: str, surveys: Iterable[RequestSurvey]
 ) -> int | None:
-    """Count the copies for which the devices of one request suffice, with any alternatives.
+    """Count the copies for which the devices of one request suffice, using any of its alternatives.
 
-    Return None if each device serves any number.
+    Return None if a device can serve any number of copies.
     """
     request = next(r for r in claim.spec.devices.requests if r.name == name)
     options: dict[str | None, Any] = {option.name: option for option in request.first_available}
@@ -172,7 +174,7 @@ def _limit_by_request(
 
 
 def _max_claims(index: Devices, identity: DeviceID, option: Any) -> int | None:
-    """Return the highest number of claims that a device serves; None if it is unknown."""
+    """Return the largest number of claims that a device can serve; None if it is unknown."""
     device = index.get(identity)
     if device is None:
         return None

@@ -1,10 +1,10 @@
 """Copies of a pod placed one after the other as kube-scheduler would, until one stays pending.
 
-Where a copy on one node changes nothing for the others, every node is filled by itself, and nodes
-that the scheduler cannot tell apart are filled once. Otherwise (shared claims, devices that several
-nodes reach, spreading, affinity between pods) the copies go through the whole cluster in turn;
-which node a copy takes is then a matter of score and chance in kube-scheduler, and here it is the
-node with the fewest copies.
+If a copy on one node changes nothing for the others, every node is filled separately, and only one
+of several nodes that the scheduler cannot tell apart is filled. Otherwise (shared claims, devices
+that several nodes reach, spreading, affinity between pods) the copies are placed in the whole
+cluster one after the other. In kube-scheduler, score and chance then decide which node a copy gets;
+here it is the node with the fewest copies.
 """
 
 from __future__ import annotations
@@ -35,21 +35,23 @@ from dractl.views import Claim, Pod, View
 from dractl.views.amounts import pod_requests
 
 ATTEMPT_BUDGET = 100_000
-"""Attempts on one node after which placing ends undecided; some tens of seconds."""
-MAX_COPIES_PER_NODE = 600
-"""Copies on one node after which placing ends undecided. Kubelets take 110 pods, and some hundred
-at most; without the node's own limit, claims that use up nothing (adminAccess) fit any number of
-times.
+"""The number of attempts on one node after which placing ends undecided; they take some tens of
+seconds.
 """
-# Devices of several nodes that take as long as all else in an attempt.
+MAX_COPIES_PER_NODE = 600
+"""The number of copies on one node after which placing ends undecided. A kubelet runs 110 pods by
+default, and a few hundred at most. If the node has no limit, claims that use up nothing
+(adminAccess) fit any number of times.
+"""
+# The number of devices of several nodes that take as much time as everything else in an attempt.
 _DEVICES_PER_ATTEMPT = 32
-# Up to so many copies an attempt costs about the same, however many there are already.
+# Up to this number of existing copies, the cost of an attempt hardly depends on it.
 _CHEAP_COPIES_ON_NODE = 250
 _CHEAP_COPIES_IN_TURN = 500
 
 
 class AlignedCopies(Struct, frozen=True):
-    """Copies of a shape whose devices are equally near to each other."""
+    """Copies of a shape whose devices have the same alignment."""
 
     alignment: str
     copies: int
@@ -63,11 +65,11 @@ class NodeFit(Struct, frozen=True):
     devices: tuple[str, ...]
     """The devices of the copies: ``driver/pool/device``."""
     alignments: tuple[AlignedCopies, ...] = ()
-    """Copies of a shape by alignment, the closest first; empty where none is asked for."""
+    """Copies of a shape by alignment, the closest first; empty if the user requests none."""
 
 
 class Fit(Struct, frozen=True):
-    """Copies that fit, in all and by node."""
+    """Copies that fit, as a whole and by node."""
 
     subject: Copies
     fits: int
@@ -77,20 +79,20 @@ class Fit(Struct, frozen=True):
     next_attempt: Attempt
     """The attempt to place the next copy in ``state``."""
     undecided: bool = False
-    """True if the budget ended first."""
+    """True if the budget ended before the placing did."""
     plugin_allocations: tuple[PluginAllocation, ...] = ()
     """Devices in use through device plugins, which kube-scheduler does not see."""
     scheduler_fit: Fit | None = None
-    """The copies that kube-scheduler places where it does not see ``plugin_allocations``; this fit
-    is then a bound without those devices.
+    """The copies that kube-scheduler places without knowledge of ``plugin_allocations``; this fit
+    is then a bound that leaves these devices out.
     """
 
     @property
     def preempts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the nodes where kube-scheduler would preempt pods (``namespace/name``) for the
+        """Return the nodes on which kube-scheduler would preempt pods (``namespace/name``) for the
         next copy.
 
-        ``fits`` counts no such copy.
+        Such a copy does not count in ``fits``.
         """
         return tuple(
             (node.name, node.victims)
@@ -100,9 +102,9 @@ class Fit(Struct, frozen=True):
 
 
 def list_remaining_resources(fit: Fit) -> dict[str, dict[str, str]]:
-    """Return the remaining CPU and memory of each node, as quantities, once all copies are there.
+    """Return the CPU and memory of each node that remain after all copies, as quantities.
 
-    Only resources that a copy requests are returned, and of a described machine only known ones.
+    Only resources that a copy requests are returned; for a described machine, only known ones.
     """
     requested = {"cpu", "memory"} & pod_requests(Pod(fit.subject.pod).spec).keys()
     nodes = snapshot_of(fit.state).nodes if requested else {}
@@ -143,7 +145,7 @@ def place_copies(
 
 
 class _NodeCopy(Struct, frozen=True):
-    """A copy that a node takes, before it has its number in the cluster."""
+    """A copy that a node takes, before the cluster gives it a number."""
 
     number: int
     """The number of the copy on its node."""
@@ -151,14 +153,16 @@ class _NodeCopy(Struct, frozen=True):
     node: str
 
     example: str
-    """The equal node on which the copy was placed."""
+    """The equal node on which the copy was actually placed."""
 
     copy: BoundCopy
-    """The copy as it was bound to the example."""
+    """The copy in the form in which it was bound to that node."""
 
 
 class QuotaLimit(Struct, frozen=True):
-    """Copies that quotas admit, and the refusal of the next one; None if no quota matters."""
+    """The number of copies that quotas admit, and the refusal of the next one; None if no quota
+    applies.
+    """
 
     copies: int = sys.maxsize
     refusal: Stop | None = None
@@ -193,7 +197,7 @@ class _FilledNodes(Struct, frozen=True):
 
 
 def free_nodes(attempt: Attempt) -> list[NodeVerdict]:
-    """Return the nodes that take the pod without preemption."""
+    """Return the nodes on which the pod fits without preemption."""
     if attempt.fatal_node is not None:
         return []
     return [node for node in attempt.nodes if node.fits and not node.victims]
@@ -208,8 +212,8 @@ def _fill_nodes(
     budget: int,
     progress: Callable[[str], None],
 ) -> _FilledNodes | None:
-    """Fill every node by itself; None if an attempt fails for all nodes, which needs placing in
-    turn.
+    """Fill every node separately. Return None if an attempt fails for all nodes, so that copies
+    must be placed in the whole cluster.
     """
     by_key: dict[Hashable, tuple[str, list[BoundCopy]]] = {}
     chosen: list[_NodeCopy] = []
@@ -233,7 +237,7 @@ def _fill_nodes(
         ]
         if attempts >= budget:
             break
-    # kube-scheduler spreads by score and chance; here the emptiest node is next.
+    # kube-scheduler spreads pods by score and chance; here the emptiest node is next.
     if len(chosen) > limit.copies:
         chosen = sorted(chosen, key=lambda copy: copy.number)[: limit.copies]
     bound_copies: list[BoundCopy] = []
@@ -272,14 +276,14 @@ def _fill_node(
 
 
 def _cost_of_filling(copies: int) -> int:
-    """Return the cost of filling a node: attempts, which take longer the more copies there are."""
+    """Return the cost of filling a node: its attempts, which take longer with more copies."""
     return copies + 1 + max(0, copies - _CHEAP_COPIES_ON_NODE) ** 2
 
 
 def _cost_of_attempt(state: ClusterState) -> int:
     """Return the cost of an attempt on a node.
 
-    Devices of several nodes make it higher: the allocator looks at all of them for every node.
+    Devices of several nodes increase it, since the allocator examines all of them for every node.
     """
     devices = sum(len(item.spec.devices) for item in state.slices if not item.spec.node_name)
     return 1 + devices // _DEVICES_PER_ATTEMPT
@@ -295,7 +299,7 @@ def _place_in_turn(
 ) -> Fit:
     """Place further copies in the whole cluster until one stays pending.
 
-    After islands were filled the first attempt ends it.
+    If islands were filled before, the first attempt already ends it.
     """
     copies, nodes = filled.copies, filled.nodes
     attempts, cost = 0, _cost_of_attempt(scheduler.state)
@@ -366,14 +370,14 @@ def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterStat
 def subtract_plugin_allocations(
     fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
-    """Return the fit with at most so many copies as get free devices, wherever the devices that
-    plugins handed out are. On each node, the free devices without the ones handed out are divided
-    by the devices of a copy.
+    """Return the fit, limited to the copies that get free devices whichever devices the plugins
+    handed out. On each node, this is the number of free devices, minus those handed out, divided by
+    the devices of a copy.
 
-    kube-scheduler counts the extended resource and the slices apart
+    kube-scheduler counts the extended resource and the slices separately
     (pkg/scheduler/framework/plugins/noderesources/ fit.go,
-    plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container has
-    already.
+    plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container
+    already has.
     """
     drivers_in_use = {
         (node.name, device.partition("/")[0]) for node in fit.nodes for device in node.devices
@@ -411,5 +415,5 @@ def _limit_node(
         )
         fits = min(
             fits, remaining // devices_per_copy if devices_per_copy else node.fits * bool(remaining)
-        )  # none each: copies share devices
+        )  # no device for each copy, since copies share devices
     return node if fits == node.fits else replace(node, fits=fits, devices=())

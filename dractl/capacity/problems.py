@@ -1,4 +1,6 @@
-"""Problems to clean up: devices held for no pod, allocated twice, or published unusably."""
+"""Problems to clean up: devices that are held for no pod, allocated twice, or published in an
+unusable way.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +30,7 @@ class Problem(Struct, frozen=True):
 def find_problems(
     state: ClusterState, inventory: Inventory, plugins: tuple[PluginRow, ...]
 ) -> tuple[Problem, ...]:
-    """Find everything to clean up, the claims first."""
+    """Find everything to clean up, with problems of claims first."""
     return (
         *_check_claims(state),
         *_check_health(state),
@@ -49,7 +51,7 @@ def _check_claims(state: ClusterState) -> Iterator[Problem]:
         if claim.deletion_timestamp:
             yield _deletion_problem(claim, devices)
         elif not state.shows("Pod", key[0]):
-            continue  # whether a pod uses it, or has ended, is not known
+            continue  # it is unknown whether a pod uses it, or whether its pods have ended
         elif not users and not pods_using_claim(state, key):
             yield Problem(
                 "claim-unused",
@@ -86,9 +88,9 @@ def _deletion_problem(claim: Claim, devices: str) -> Problem:
 def _check_ended_pods(
     state: ClusterState, key: Key, users: Sequence[Consumer], devices: str
 ) -> Iterator[Problem]:
-    """Report a claim all of whose pods have ended or are gone.
+    """Report a claim whose pods have all ended or are gone.
 
-    While one pod runs, it holds the devices rightly.
+    As long as one pod runs, it rightly holds the devices.
     """
     names = [user.name for user in users if user.resource == "pods"]
     if not names or len(names) < len(users):
@@ -116,9 +118,9 @@ def _check_ended_pods(
 def _check_ended_groups(
     state: ClusterState, key: Key, users: Sequence[Consumer], devices: str
 ) -> Iterator[Problem]:
-    """Report a claim of a PodGroup without pods that run or wait.
+    """Report a claim of a PodGroup that has no running or pending pods.
 
-    kube-controller-manager keeps the reservation for as long as the PodGroup exists
+    kube-controller-manager keeps the reservation as long as the PodGroup exists
     (pkg/controller/resourceclaim, syncClaim).
     """
     groups = [user.name for user in users if user.resource == "podgroups"]
@@ -148,7 +150,9 @@ def _check_ended_groups(
 
 
 def _check_health(state: ClusterState) -> Iterator[Problem]:
-    """Report the devices that kubelet calls unhealthy in the status of their pods (KEP-4680)."""
+    """Report the devices that the kubelet marks as unhealthy in the status of their pods
+    (KEP-4680).
+    """
     for key, pod in sorted(state.pods.items()):
         for health in () if pod.has_ended else pod.unhealthy_devices:
             claim = _find_pod_claim(state, pod, health.claim)
@@ -173,7 +177,7 @@ def _check_health(state: ClusterState) -> Iterator[Problem]:
 
 
 def _find_pod_claim(state: ClusterState, pod: Pod, name: str) -> Claim:
-    """Return the claim that a pod calls ``name``; one without fields if the input lacks it."""
+    """Return the claim that a pod calls ``name``; an empty one if the input lacks it."""
     claim_names = {reference.name: reference.claim_name for reference in pod.claim_references}
     generated = pod.claim_statuses.get(name)
     return state.claim((pod.key[0], generated or claim_names.get(name, "")))

@@ -1,8 +1,8 @@
 """The pods of a group placed one after the other: how many fit, and the cause that stops the next.
 
-Equal pods are copies of one (:mod:`dractl.capacity.placing`), and the most that any order reaches
-can be proven. Pods that differ, such as a leader and its workers, are placed in turn; other orders
-of their kinds are tried.
+Equal pods are copies of one pod (:mod:`dractl.capacity.placing`), so the maximum over all orders
+can be proven. Pods that differ, such as a leader and its workers, are placed one after the other,
+and other orders of their kinds are tried.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,8 +23,8 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Claim, ClaimTemplate, Pod
 
-_MAX_ORDERS = 24  # orders of kinds that are tried: enough for every order of four kinds (4!)
-# Fields and labels that tell replicas of one workload apart and change nothing about where they can
+_MAX_ORDERS = 24  # number of orders that are tried: enough for every order of four kinds (4!)
+# Fields and labels in which replicas of one workload differ, and which do not affect where they can
 # run.
 _REPLICA_FIELDS = ("hostname", "nodeName")
 _REPLICA_LABELS = (
@@ -37,7 +37,7 @@ _REPLICA_LABELS = (
 
 
 class AlternativeFit(Struct, frozen=True):
-    """Pods that fit if a request of a template had one alternative alone."""
+    """The number of pods that fit if a request of a template had only one of its alternatives."""
 
     request: str
     """``claim/request``."""
@@ -46,7 +46,7 @@ class AlternativeFit(Struct, frozen=True):
 
 
 class Placement(Struct, frozen=True):
-    """Pods of a group that fit, in their order."""
+    """The pods of a group that fit, in their order."""
 
     fits: int
     state: ClusterState
@@ -56,11 +56,13 @@ class Placement(Struct, frozen=True):
     attempt: Attempt | None = None
     """The scheduler's attempt for ``pending``, in ``state``."""
     max_copies: MaxCopies | None = None
-    """The number that the best order of equal pods reaches."""
+    """The number of equal pods that the best order reaches."""
     order: tuple[str, ...] = ()
-    """An order of unequal pods in which all fit, by the name of one pod of each kind."""
+    """An order of unequal pods in which all of them fit, given by the name of one pod of each
+    kind.
+    """
     by_alternative: tuple[AlternativeFit, ...] = ()
-    """The numbers that equal pods reach with one alternative alone."""
+    """The numbers of equal pods that fit with only one alternative."""
     undecided: bool = False
 
 
@@ -71,7 +73,8 @@ def place_replicas(
     features: Features,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Placement:
-    """Place the ``pods`` of workload ``name``, which wait or are to be created, in this order.
+    """Place ``pods`` of the workload ``name`` in this order; they are pending, or still to be
+    created.
 
     If ``state`` has them, they are removed first, with the claims that were generated for them.
     """
@@ -151,7 +154,7 @@ def _strip_pod(pod: Pod) -> dict[str, Any]:
 
 
 def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
-    """Return equal pods as copies of one, called NAME-1 and so on."""
+    """Return equal pods as copies of one pod, called NAME-1 and so on."""
     pod = _strip_pod(Pod(pods[0]))
     metadata = {key: value for key, value in pod["metadata"].items() if key != "uid"}
     return Copies(name, base, {**pod, "metadata": {**metadata, "name": name}})
@@ -182,7 +185,9 @@ def _place_equal_pods(
 def _place_each_alternative(
     subject: Copies, count: int, features: Features, progress: Callable[[str], None]
 ) -> list[AlternativeFit]:
-    """Place the pods with each alternative alone, for each request that has several."""
+    """Place the pods with only one alternative, for each alternative of each request that has
+    several.
+    """
     fits = []
     pod = Pod(subject.pod)
     for reference in pod.claim_references:
@@ -204,7 +209,7 @@ def _place_each_alternative(
 
 
 def _restrict_request(template: ClaimTemplate, number: int, alternative: Raw) -> Raw:
-    """Return a template whose request of this number has one of its alternatives alone."""
+    """Return a template in which the request with this index has only one of its alternatives."""
     claim = template.claim
     requests = [request.raw for request in claim.requests]
     requests[number] = {**requests[number], "firstAvailable": [alternative]}
@@ -224,7 +229,7 @@ def _place_in_order(
 ) -> Placement:
     """Place each pod in turn, until ``max_pods`` have a node.
 
-    With ``is_retried`` a refused pod is tried again after others were placed, as in the scheduler's
+    With ``is_retried``, a refused pod is retried after others were placed, as in the scheduler's
     queue.
     """
     scheduler = Scheduler(base, features)

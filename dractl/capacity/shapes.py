@@ -28,8 +28,8 @@ def shape_copies(
 ) -> tuple[Copies, ...]:
     """Return the copies of each claim that serves a shape, the closest alignment first.
 
-    A kind is gpu, nic, rdma ... or the name of a DeviceClass. Raises UsageError for a text that is
-    no shape, InputError for a kind without devices in the cluster.
+    A kind is a word such as gpu, nic or rdma, or the name of a DeviceClass. Raises UsageError for a
+    text that is no shape, InputError for a kind without devices in the cluster.
     """
     shape = parse(text, classes=[name for _, name in state.objects("DeviceClass")])
     inventory = take_inventory(state, features)
@@ -40,7 +40,7 @@ def shape_copies(
 def is_shape(state: ClusterState, text: str) -> bool:
     """Return True if a text is meant as a shape and not as the name of an object.
 
-    It has a count, a constraint or several kinds, or is the name of a kind and of no object.
+    A shape has a count, a constraint or several kinds, or is the name of a kind that no object has.
     """
     if any(mark in text for mark in "=@"):
         return True
@@ -58,8 +58,9 @@ def place_closest(
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
-    ``subjects`` come from :func:`shape_copies`. As devices only become fewer, no copy with a closer
-    alignment fits once one was refused: so each of the claims fills the cluster in turn.
+    ``subjects`` come from :func:`shape_copies`. The number of free devices only decreases, so once
+    a copy with some alignment is refused, no later copy with it fits. So the claims fill the
+    cluster one after the other.
     """
     state = subjects[0].state
     filled: list[Fit] = []
@@ -81,7 +82,7 @@ def place_closest(
 
 
 def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> NodeFit:
-    """Return the copies of all subjects on a node; several may have the same alignment."""
+    """Return the copies of all subjects on a node; several subjects may have the same alignment."""
     copies: Counter[str] = Counter()
     for subject, part in zip(subjects, parts, strict=False):
         if part.fits and subject.alignment:
@@ -97,8 +98,8 @@ def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> No
 def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> DeviceKind:
     """Return the DeviceClass of a kind, and the selector of its devices within the class.
 
-    The class is named after the kind, else after the driver; otherwise it is the class that matches
-    most devices.
+    This is the class with the name of the kind, or else with the name of the driver, or else the
+    class that matches the most devices.
     """
     if ("", kind) in state.objects("DeviceClass"):
         return DeviceKind(kind)
@@ -122,7 +123,7 @@ def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> D
 
 
 def _kind_error(state: ClusterState, inventory: Inventory, kind: str, published: int) -> InputError:
-    """Return the error for a kind without a device in any class."""
+    """Return the error for a kind with no device in any class."""
     unseen = [
         row.kind
         for row in state.coverage.unread(("ResourceSlice", "DeviceClass"))

@@ -28,15 +28,16 @@ class StrandedDevices(Struct, frozen=True):
 def find_stranded_devices(
     fit: Fit, scheduler: Scheduler, explain_node: Callable[[str], str]
 ) -> tuple[StrandedDevices, ...]:
-    """Find the devices that pass every stage for some request of the next copy but make no copy.
+    """Find the devices that pass every stage of some request of the next copy, and still are not
+    enough for a copy.
 
-    ``scheduler`` belongs to ``fit.state``; ``explain_node`` describes the stop of the next copy on
-    a node. The list is empty if the next copy stops before any node.
+    ``scheduler`` belongs to ``fit.state``; ``explain_node`` describes what stops the next copy on a
+    node. The list is empty if the next copy stops before any node is tried.
     """
     if fit.next_attempt.stops or fit.next_attempt.fatal_node is not None:
         return ()
     index, groups = Devices(fit.state, scheduler.slices), scheduler.groups
-    # Nodes of one group share the survey of the first of them.
+    # Nodes of one group share the survey of the group's first node.
     surveys: dict[Hashable, tuple[str, Survey]] = {}
     stranded: list[StrandedDevices] = []
     for verdict in fit.next_attempt.nodes:
@@ -78,13 +79,13 @@ def find_stranded_devices(
 
 
 def _map_device(device: DeviceID, pools: Mapping[PoolName, PoolName]) -> DeviceID:
-    """Return the device of another node that corresponds to one."""
+    """Return the device of another node that corresponds to this one."""
     driver, pool = pools.get((device.driver, device.pool), (device.driver, device.pool))
     return DeviceID(driver, pool, device.device)
 
 
 def _devices_short_of_capacity(survey: Survey) -> dict[DeviceID, str]:
-    """Return the shared devices that have free capacity, but less than a request wants."""
+    """Return the shared devices that have free capacity, but less than a request asks for."""
     return {
         loss.device: loss.message
         for request in survey.requests

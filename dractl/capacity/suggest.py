@@ -1,7 +1,7 @@
 """``discover --suggest gpu=2,nic=1``: the claim with the closest alignment that a node satisfies.
 
-Candidates are tried from the closest alignment to none; each is allocated on the node's own devices
-as the scheduler would allocate it, and again, until no more of it fits.
+Candidates are tried from the closest alignment to none; each is allocated on the node's devices as
+the scheduler would, repeatedly, until it no longer fits.
 """
 
 from collections import Counter
@@ -34,11 +34,11 @@ from dractl.objects import slice_of
 from dractl.program import program_name
 from dractl.views import View
 
-_CLASS_BY_DRIVER = {"dra.net": "dranet"}  # of drivers whose class is not named after them
+_CLASS_BY_DRIVER = {"dra.net": "dranet"}  # for drivers whose class does not have their name
 
 
 class Suggestion(Struct, frozen=True):
-    """A claim that fits a node while all of its devices are free."""
+    """A claim that fits a node with all of its devices free."""
 
     shape: Shape
     claim: Mapping[str, Any]
@@ -47,21 +47,21 @@ class Suggestion(Struct, frozen=True):
     devices: tuple[str, ...]
     """The devices of the first claim: ``request: driver/device``."""
     copies: int
-    """Claims that fit, this one included."""
+    """The number of such claims that fit, including this one."""
     further: tuple[AlignedCopies, ...]
-    """Claims for the same shape that fit beside them, less closely aligned."""
+    """Claims for the same shape that fit in addition to these, with less close alignment."""
     leftover: Mapping[str, int]
-    """Devices by driver that the first claim leaves over."""
+    """The number of devices, by driver, that remain after the first claim."""
     preference: "Preference | None" = None
     """The claim that prefers the alignment, if there is one."""
 
 
 class Preference(Struct, frozen=True):
-    """A claim that gets aligned devices while there are any, and other devices afterwards."""
+    """A claim that gets aligned devices as long as there are any, and other devices afterwards."""
 
     claim: Mapping[str, Any]
     copies: int
-    """Claims that fit the node while all of its devices are free."""
+    """The number of claims that fit the node with all of its devices free."""
     aligned: int
     """The number of these claims that are aligned as demanded."""
 
@@ -89,7 +89,7 @@ class _Node:
         return verdict
 
     def fill(self, claim: Mapping[str, Any]) -> int:
-        """Allocate a claim until no more of it fits; return how many did."""
+        """Allocate a claim until it no longer fits; return how many times it was allocated."""
         copies = 0
         while copies < self.devices.total() and self.allocate(claim) is not None:
             copies += 1
@@ -132,7 +132,7 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
 def _find_preference(suggestion: Suggestion, node: _Node) -> Preference | None:
     """Return the claim that prefers the alignment of a suggestion, proven on the idle node.
 
-    None if fewer copies of it than of the suggestion would be aligned.
+    Return None if fewer copies of it would be aligned than of the suggestion.
     """
     claim = prefer_alignment(suggestion.claim)
     if claim is None:
@@ -152,9 +152,9 @@ def _is_aligned(verdict: Allocated) -> bool:
 
 
 def find_largest_shape(rendering: Rendering, target: Target) -> Shape | None:
-    """Return the largest shape of accelerators with a NIC each whose pairs can be aligned.
+    """Return the largest shape of accelerators, each with a NIC, whose pairs can be aligned.
 
-    Without NICs these are all accelerators; return None without any.
+    Without NICs, the shape has all accelerators; return None if there are no accelerators.
     """
     counts = Counter(
         kind

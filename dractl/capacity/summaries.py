@@ -1,7 +1,7 @@
-"""A pool's contents besides whole devices: shared capacity, counters, and partitions by type.
+"""A pool's contents other than whole devices: shared capacity, counters, and partitions by type.
 
 These are the views of a ResourcePoolStatusRequest (kubernetes
-pkg/controller/resourcepoolstatusrequest/views.go), and the counters that they are computed from.
+pkg/controller/resourcepoolstatusrequest/views.go), and the counters from which they are computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ShareableDevices(Struct, frozen=True):
     full: int
     """The number of devices that are in no claim."""
     partial: int
-    """The number of devices that are in one claim or more."""
+    """The number of devices that are in at least one claim."""
     capacity: tuple[Amount, ...]
 
 
@@ -82,7 +82,7 @@ def count_shareable_devices(
 def sum_counters(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[tuple[str, tuple[Amount, ...]], ...]:
-    """Sum the consumption of each counter of a pool by devices in claims, by counter set."""
+    """Sum the amounts of each counter of a pool that devices in claims consume, by counter set."""
     consumed: dict[CounterName, Quantity] = {}
     for device in _list_partitions(slices):
         if device.name in used:
@@ -113,10 +113,10 @@ def list_consumed_counters(device: Device) -> list[tuple[CounterName, Quantity]]
 def count_partitions(
     slices: Sequence[ResourceSlice], used: frozenset[str]
 ) -> tuple[PartitionCount, ...]:
-    """Count partitions by the attribute that their slice names for their type.
+    """Count partitions by type; the type is in the attribute that their slice names.
 
-    Nothing is returned for a pool where a partition lacks the attribute, or two partitions of one
-    type consume different counters.
+    Nothing is returned for a pool in which a partition lacks the attribute, or in which two
+    partitions of one type consume different counters.
     """
     remaining = {
         (name, a.name): Quantity.parse(a.remaining)

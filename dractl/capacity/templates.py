@@ -1,4 +1,4 @@
-"""Further copies of the claim templates that a cluster has."""
+"""Further copies of a cluster's claim templates."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from dractl.errors import DractlError
 from dractl.views.claim_template import ClaimTemplate
 
 _MAX_TEMPLATES = 6
-"""The most templates whose copies are counted, which takes a few seconds."""
+"""The maximum number of templates whose copies are counted, which takes a few seconds."""
 _MAX_TEMPLATE_NODES = 6000
-"""The most templates times nodes: with many nodes, fewer templates are counted."""
+"""The maximum product of templates and nodes; with many nodes, fewer templates are counted."""
 
 
 def count_template_copies(
     state: ClusterState, features: Features, progress: Callable[[str], None]
 ) -> list[Fit]:
-    """Count the further copies of the templates that most pods use."""
+    """Count the further copies of the templates that the most pods use."""
     fits = []
     for key in _list_popular(state):
         progress(f"placing copies of {key[1]}")
@@ -33,7 +33,7 @@ def count_template_copies(
 
 
 def _list_popular(state: ClusterState) -> list[Key]:
-    """Return the templates that most pods use, as many as can be tried in a few seconds."""
+    """Return the templates that the most pods use, as many as can be tried in a few seconds."""
     pod_count = Counter(
         (key[0], reference.template_name)
         for key, pod in state.pods.items()

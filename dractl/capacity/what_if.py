@@ -1,4 +1,4 @@
-"""Clusters as they would be: without a pod, node or claim, or with more nodes."""
+"""Clusters after a hypothetical change: without a pod, node or claim, or with more nodes."""
 
 import itertools
 from collections.abc import Container, Iterable, Mapping
@@ -28,12 +28,12 @@ def remove_object(
     namespace: str | None,
     kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> ClusterState:
-    """Remove ``KIND/[NS/]NAME`` and the objects that go with it: a pod, claim, node, namespace or
+    """Remove ``KIND/[NS/]NAME`` and the objects that depend on it: a pod, claim, node, namespace or
     workload.
 
-    A pod takes its generated claims with it, a node its slices and pods, a workload its pods, and a
-    namespace its pods and claims. ``kinds`` maps further words for kinds, as a cluster knows them.
-    Raises UsageError or InputError if there is no such object.
+    The generated claims of a pod, the slices and pods of a node, the pods of a workload, and the
+    pods and claims of a namespace are removed with it. ``kinds`` maps additional words for kinds
+    that the cluster has. Raises UsageError or InputError if there is no such object.
     """
     word, slash, name = target.partition("/")
     if not (slash and name):
@@ -90,10 +90,10 @@ def _remove_namespace(state: ClusterState, name: str) -> ClusterState:
 def _remove_workload(
     state: ClusterState, kind: str, name: str, namespace: str | None
 ) -> ClusterState:
-    """Remove the pods of a workload, which its controllers do not create again."""
+    """Remove the pods of a workload; its controllers do not create them again."""
     wanted_namespace, _, object_name = name.rpartition("/")
     if not any(key[1] == object_name for key in state.objects(kind)):
-        # A dump of pods without their Jobs: the owner references name them.
+        # A dump may have pods without their Jobs, which the owner references name.
         scope = wanted_namespace or namespace
         spaces = {key[0] for key in state.objects("Pod") if scope in (None, key[0])}
         owned = {n: list(pods_of_workload(state, kind, (n, object_name))) for n in sorted(spaces)}
@@ -134,7 +134,7 @@ def _find_key(state: ClusterState, kind: str, name: str, namespace: str | None) 
 def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -> ClusterState:
     """Add ``count`` nodes like the ones in ``nodes``, with their slices and classes.
 
-    The new nodes are called ``NAME-1`` and so on, from the first number that no node has.
+    The new nodes are called ``NAME-1`` and so on, from the first number that is free.
     """
     state = _add_nodes_of_slices(state)
     slices: dict[Key, Raw] = {}
@@ -164,7 +164,7 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
 
 
 def _copy_node(node: Node, name: str) -> Raw:
-    """Return a node like another one, under a new name."""
+    """Return a copy of a node under a new name."""
     labels = {**node.labels, "kubernetes.io/hostname": name}
     return {
         "apiVersion": "v1",
@@ -175,7 +175,9 @@ def _copy_node(node: Node, name: str) -> Raw:
 
 
 def _copy_slice(value: Raw, name: str, node: str, new_node: str) -> Raw:
-    """Return a slice of ``node`` as ``new_node`` would publish it, under a new name."""
+    """Return a slice of ``node`` in the form in which ``new_node`` would publish it, under a new
+    name.
+    """
     resource_slice = slice_of(value)
     spec, pool_name = resource_slice.spec, _rename_pool(resource_slice.pool, node, new_node)
     pool = {**mapping(spec.get("pool")), "name": pool_name}
@@ -191,8 +193,8 @@ def list_unknown_resources(
 ) -> list[str]:
     """Return the resources that a pod requests and whose amount on a described node is unknown.
 
-    ``allocatable`` does not name them, or says plenty. Resources that classes provide
-    (``provided``) are devices, and not in the list.
+    ``allocatable`` lacks them, or has a placeholder amount. Resources that classes provide
+    (``provided``) are devices, and are left out.
     """
     requested = (name for name in pod_requests(Pod(pod).spec) if name not in provided)
     return sorted(
@@ -205,7 +207,7 @@ def list_unknown_resources(
 def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
     """Return the resources that a pod requests and whose amount is unknown on some described node.
 
-    A described node is one that no API server has: it has no UID.
+    A described node has no UID, since no API server has stored it.
     """
     devices = classes_by_resource(state.classes)
     rooms = (node.allocatable for node in state.nodes.values() if not node.uid)
@@ -215,7 +217,9 @@ def list_unjudged_resources(state: ClusterState, pod: Raw) -> tuple[str, ...]:
 
 
 def _rename_pool(pool: str, old: str, new: str) -> str:
-    """Return the name of a node's pool on another node; pools that differ stay different."""
+    """Return the name of the corresponding pool on another node; different pools get different
+    names.
+    """
     return pool.replace(old, new) if old in pool else f"{pool}-{new}"
 
 

@@ -1,5 +1,5 @@
-"""The checked tree of an expression. Nodes are compared by identity: equal texts stand in several
-places.
+"""The checked tree of an expression. Nodes are compared by identity, since equal texts can occur in
+several places.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ListLiteral(Node, frozen=True, eq=False):
 
     elements: tuple[Node, ...]
     optional: frozenset[int]
-    """The indices of the elements written ``?x``."""
+    """The indices of the elements that are written as ``?x``."""
 
     def children(self) -> tuple[Node, ...]:
         return self.elements
@@ -137,7 +137,7 @@ class Checked(Struct, frozen=True, eq=False):
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Yield a node and all below it, parents first, in the order of the source."""
+    """Yield a node and everything below it, parents first, in the order of the source."""
     stack = [root]
     while stack:
         node = stack.pop()

@@ -1,9 +1,9 @@
-"""Checks that upstream does after parsing and type-checking and cel-cpp does not: cel-go's
+"""Checks that upstream makes after parsing and type-checking and that cel-cpp lacks: cel-go's
 validators, and the folding of constants.
 
-The validators that Kubernetes enables: apiserver/pkg/cel/environment/base.go; their code: cel-go
-cel/validator.go and ext/formatting.go. Constant folding: the planner's optimizations in cel-go
-interpreter/{planner,decorators,optimizations}.go.
+The validators that Kubernetes enables are listed in apiserver/pkg/cel/environment/base.go; their
+code is in cel-go cel/validator.go and ext/formatting.go. Constant folding is one of the planner's
+optimizations in cel-go interpreter/{planner,decorators,optimizations}.go.
 """
 
 import math
@@ -75,8 +75,8 @@ def validators(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
         ):
             messages += _time_literal(call)
         elif call.function == "matches" and call.args:
-            # The first argument, even if it is the string of matches(string, pattern): upstream's
-            # validator does not distinguish them.
+            # The pattern is taken to be the first argument, even if that is the string of
+            # matches(string, pattern): upstream's validator does not distinguish them.
             messages += _pattern_literal(call.args[0])
         elif call.function == "format" and call.target is not None:
             messages += _format_literal(call)
@@ -224,8 +224,8 @@ def _format_literal(call: Call) -> LocatedMessages:
 
 
 def _find_misfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
-    """Return the value of another type: the argument or, with ``deep``, a part of a literal
-    argument.
+    """Return the value whose type does not fit: the argument itself or, with ``deep``, a part of a
+    literal argument.
     """
     if node.type.partition("(")[0] not in kinds:
         return node
@@ -270,8 +270,8 @@ _TYPE_NAMES = {
 
 
 def fold(root: Node, release: int) -> None:
-    """Fold constants as cel-go does when it makes a program. CelError if that fails: the text after
-    ``program instantiation failed:``.
+    """Fold constants as cel-go does when it makes a program. If that fails, raise CelError with the
+    text that follows ``program instantiation failed:``.
     """
     _fold(root, release)
 
@@ -286,7 +286,7 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        # A loop variable over types: upstream confuses its name with that of a type
+        # A loop variable over types, whose name upstream confuses with the name of a type
         if node.name not in _TYPE_NAMES:
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)

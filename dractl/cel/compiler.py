@@ -18,7 +18,8 @@ from dractl.cel.rewrite import drop_double_parentheses, rewrite_for_cel_cpp
 from dractl.cel.tokens import DEEPEST, depth
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH, CelError
 
-_SURROGATES = "[\ud800-\udfff]"  # Go strings cannot contain them: its JSON decoder replaces them
+# Go strings cannot contain them, since Go's JSON decoder replaces them
+_SURROGATES = "[\ud800-\udfff]"
 
 _MAX_CHECKED_LENGTH = 16 * MAX_LENGTH
 

@@ -32,14 +32,14 @@ class Excerpt(Part, frozen=True):
 
 
 class Literal(Part, frozen=True):
-    """A literal operand of a comparison, from ``start`` to ``end``."""
+    """A literal operand of a comparison, whose text is from ``start`` to ``end``."""
 
     kind: str
     """The name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and
     ``semver("1.2.3")``.
     """
     value: Any
-    """The value; of a quantity or version the string argument."""
+    """The value; for a quantity or version, the string argument."""
     text: str
     """The literal as written, without the call around it."""
 
@@ -60,15 +60,15 @@ class Literal(Part, frozen=True):
 
 
 class Comparison(Part, frozen=True):
-    """A comparison ``lookup OPERATOR literal``, with the lookup on the left however
-    it is written.
+    """A comparison ``lookup OPERATOR literal``; if it is written the other way round, it is
+    turned.
     """
 
     lookup: Lookup | None
     """The lookup; None for ``device.driver``."""
     operator: str
     """One of ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` and ``in``; ``compareTo``,
-    ``isGreaterThan`` and ``isLessThan`` are read as these.
+    ``isGreaterThan`` and ``isLessThan`` are treated as these operators.
     """
     literals: tuple[Literal, ...]
     """The literal, or the literals of the list after ``in``."""
@@ -77,15 +77,16 @@ class Comparison(Part, frozen=True):
     default: Literal | None = None
     """The argument of ``orValue``."""
     required: bool = False
-    """True if the whole expression is true only if this comparison is."""
+    """True if the whole expression can be true only if this comparison is."""
     negated: bool = False
     """True below a ``!``."""
 
 
 def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:
-    """Return the conditions that must all hold: one, unless the expression joins several by ``&&``.
+    """Return the conditions that must all hold: the whole expression, or its parts if it joins
+    several by ``&&``.
 
-    Several keep their parentheses, a single one does not.
+    Each of several conditions keeps its parentheses; a single condition does not.
     """
     nodes = tuple(_walk_conjuncts(root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]

@@ -39,9 +39,9 @@ _UNKNOWN: Range = (0, UNBOUNDED)
 class Path:
     """The steps from a variable to a value: a Go slice, as in checker/cost.go.
 
-    ``room`` is the capacity of the slice. Two paths may share one slice: as long as it has room, a
-    step that is appended to one path overwrites the step of the other. Therefore the first variable
-    of ``device.attributes["d"].all(k, v, …)`` is as large as the second.
+    ``room`` is the capacity of the slice. Two paths may share one slice: as long as the slice has
+    room, a step that is appended to one path overwrites the step of the other path. Therefore the
+    first variable of ``device.attributes["d"].all(k, v, …)`` is as large as the second.
     """
 
     __slots__ = ("_room", "_size", "_steps")
@@ -153,7 +153,8 @@ def _is_scalar(kind: str) -> bool:
     return kind in _SCALARS
 
 
-# The declared sizes below `device`: the value after a step, and its size (resourceapi's limits).
+# The declared sizes below `device`: the value that a step leads to, and its size (resourceapi's
+# limits).
 _STEPS: dict[str, dict[str, str]] = {
     "device": {
         "driver": "driver",
@@ -584,8 +585,8 @@ class _Estimator:
 
     @staticmethod
     def replacements(text: int, old: int, new: int) -> tuple[int, int]:
-        """Return the number of possible replacements of a string of this size, and how much of the
-        text remains.
+        """Return the number of possible replacements in a string of this size, and the size of the
+        text that remains.
         """
         if old == 0:
             return min(UNBOUNDED, text + 1), text

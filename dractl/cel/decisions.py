@@ -27,7 +27,7 @@ class Decision(Struct, frozen=True):
     """The part that makes an expression true, false or an error on one device.
 
     It is the first false operand of ``a && b``, the first true operand of ``a || b``, the operation
-    that failed, or the whole if all parts count.
+    that failed, or the whole expression if every part contributes.
     """
 
     text: str
@@ -66,7 +66,7 @@ def _decisive_part(trace: Trace) -> Trace:
 
 
 def _decisive_operand(trace: Trace, value: bool) -> Trace:
-    """Return the deciding operand: upstream absorbs the errors of all others."""
+    """Return the deciding operand, since upstream absorbs the errors of all other operands."""
     cause = next(
         (child for child in trace.children if child.error is None and child.value is value), None
     )

@@ -26,9 +26,9 @@ class Declarations(Struct, frozen=True):
     """The minor version as a number (1.36 is 36)."""
     mode: Mode
     lists: bool
-    """True if the extension library of that name is there."""
+    """True if the environment has the extension library for lists."""
     shared: bool
-    """True if the field ``device.allowMultipleAllocations`` is there."""
+    """True if the environment has the field ``device.allowMultipleAllocations``."""
     dynamic: bool
     """True if an attribute is ``dyn`` instead of ``any``."""
     includes: str | None
@@ -36,13 +36,13 @@ class Declarations(Struct, frozen=True):
     outputs: frozenset[str]
     """The types that a selector may have."""
     wanted: str
-    """These types in the words of the message."""
+    """The names of these types in the message."""
     list_values: bool
     """True if devices may have list attributes."""
     two_variables: bool
-    """True if the macros with two variables are there."""
+    """True if the environment has the macros with two variables."""
     formats: bool
-    """True if the functions of that name are there."""
+    """True if the environment has the functions for named formats."""
     left_out: frozenset[str]
     """Overloads of the table that this environment does not have."""
 
@@ -50,8 +50,8 @@ class Declarations(Struct, frozen=True):
     def for_target(cls, target: Target, mode: Mode) -> Declarations:
         release = int(target.release.split(".")[1])
         stored = mode == "stored"
-        # New expressions see features introduced up to the release before
-        # (DefaultCompatibilityVersion), stored ones everything.
+        # New expressions may use features that were introduced up to the release before
+        # (DefaultCompatibilityVersion), and stored expressions may use all.
         introduced = release if stored else release - 1
         listed = release >= 36 and target.enabled(LISTS)
         dynamic = listed or (release >= 37 and stored)
@@ -92,8 +92,8 @@ class Declarations(Struct, frozen=True):
         attribute = "dyn" if self.dynamic else "any"
         lines = [
             "name: kubernetes",
-            # No other built-in overload is included: cel-go's are in the table. This one belongs to
-            # the extension "optional".
+            # No other built-in overload is included, since cel-go's are in the table. This one
+            # belongs to the extension "optional".
             'stdlib: {include_functions: [{name: "_[_]"}]}',
             f"extensions: [{', '.join(extensions)}]",
             "variables:",
@@ -107,8 +107,8 @@ class Declarations(Struct, frozen=True):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # Types that cel-cpp does not have as values. The first two are not types, which cel-go
-        # notices late.
+        # Types that cel-cpp does not have as values. The first two are no types at all, which
+        # cel-go notices late.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")

@@ -32,7 +32,7 @@ _WELL_KNOWN = ("", "google.protobuf.Any", "google.protobuf.Timestamp", "google.p
 def decode(serialized: bytes, source: str, tests: dict[int, str] | None = None) -> Checked:
     """Decode the result of ``cel_expr_python.cel.Expression.serialize``.
 
-    ``tests`` says at which offsets a ``!`` stands for ``has(device.FIELD)`` (see
+    ``tests`` has the offsets at which a ``!`` replaces ``has(device.FIELD)`` (see
     :mod:`dractl.cel.rewrite`).
     """
     checked = CheckedExpr.FromString(any_pb2.Any.FromString(serialized).value)

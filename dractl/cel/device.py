@@ -10,7 +10,7 @@ from dractl.model import DeviceAttribute, DeviceCapacity, Quantity, Version
 
 
 class DeviceLike(Protocol):
-    """The parts of :class:`dractl.model.Device` that are read here."""
+    """The parts of :class:`dractl.model.Device` that this module uses."""
 
     @property
     def mapping(self) -> Mapping[str, Any]: ...
@@ -30,14 +30,14 @@ class Field(Struct, frozen=True):
     domain: str = ""
     """The domain of the attribute or capacity."""
     name: str | None = None
-    """The name of the attribute or capacity; None for all of the domain."""
+    """The name of the attribute or capacity; None for all names in the domain."""
 
 
 _MISSING = object()
 
 
 class View:
-    """The variables of one evaluation; parts are converted when they are read."""
+    """The variables of one evaluation; a part of the device is converted when it is first used."""
 
     __slots__ = ("_attributes", "_capacity", "device", "driver")
 
@@ -122,7 +122,8 @@ class View:
             if slash:
                 domains.setdefault(domain, {})[identifier] = value
         for name, value in named.items():
-            # A bare name is in the driver's domain; the explicit one wins (upstream: at random)
+            # A bare name is in the driver's domain; if the explicit name exists too, it is used
+            # (upstream picks one at random)
             if "/" not in name:
                 domains.setdefault(self.driver, {}).setdefault(name, value)
         return domains
@@ -130,7 +131,7 @@ class View:
     # -- single entries, without building the maps -------------------------------------------------
 
     def attribute(self, domain: str, name: str) -> Any:
-        """Return the value of an attribute; KeyError if it has none."""
+        """Return the value of an attribute; KeyError if the device does not have it."""
         if self._attributes is not None:
             return self._attributes[domain][name]
         raw = self.device.mapping.get("attributes") or {}
@@ -138,8 +139,8 @@ class View:
         return self._value(key, raw[key])
 
     def _value(self, key: str, raw: Any) -> Any:
-        """Return an attribute as a value of CEL; only for devices without fault. Plain values need
-        no decoding.
+        """Return an attribute as a CEL value; only for devices without faults. Plain values need no
+        decoding.
         """
         if type(raw) is dict and len(raw) == 1:
             ((kind, content),) = raw.items()
@@ -150,7 +151,7 @@ class View:
         return _value(self.device.attributes[key])
 
     def quantity(self, domain: str, name: str) -> Quantity:
-        """Return the value of a capacity; KeyError if it has none."""
+        """Return the value of a capacity; KeyError if the device does not have it."""
         raw = self.device.mapping.get("capacity") or {}
         return self.device.capacity[_key(raw, self.driver, domain, name)].value
 

@@ -38,12 +38,12 @@ class Environment:
 
     def _compile(self, text: str) -> Program:
         reason = load()
-        if reason is not None:  # not the expression's fault, so it has no issues
+        if reason is not None:  # the expression is not at fault, so it has no issues
             error = f"not checked: {reason}"
             return Program(
                 text, self.declarations, "unchecked", error=error, error_type="InternalError"
             )
-        # CEL's library: not everywhere installed, and 20 ms to load
+        # CEL's library is not installed everywhere, and takes 20 ms to load
         from dractl.cel.compiler import compile_program
 
         return compile_program(text, self.declarations)
@@ -56,15 +56,16 @@ def _environment(declarations: Declarations) -> Environment:
 
 @cache
 def environment(target: Target, mode: Mode) -> Environment:
-    """Return the environment for expressions being created or changed (``new``: kube-apiserver), or
-    used as stored (``stored``: kube-scheduler).
+    """Return the environment for expressions that are being created or changed (``new``:
+    kube-apiserver), or that are evaluated as stored (``stored``: kube-scheduler).
     """
     return _environment(Declarations.for_target(target, mode))
 
 
 def reading(text: str) -> Program:
-    """Return the program of an expression, compiled for reading only: in the stored environment of
-    the newest release, which accepts most. For verdicts use the :func:`environment` of a release.
+    """Return the program of an expression that is only analysed, not judged. It is compiled in the
+    stored environment of the newest release, which accepts the most. For verdicts use the
+    :func:`environment` of a release.
     """
     return _newest().compile(text)
 
@@ -76,8 +77,7 @@ def _newest() -> Environment:
 
 def attribute_environment(target: Target, mode: Mode = "new") -> Environment:
     """Return the environment for derived attributes (1.37): they are scalars or, if list attributes
-    are on or the expression is a stored one, lists of one (compile.go
-    isAllowedDerivedAttributeType).
+    are on or the expression is stored, lists of scalars (compile.go isAllowedDerivedAttributeType).
     """
     outputs = {"bool", "int", "string", "google.protobuf.Any", "dyn", "kubernetes.Semver"}
     wanted = "a primitive scalar (string, integer, boolean, semver)"

@@ -1,9 +1,9 @@
 """Evaluation of a checked expression as cel-go does it.
 
-:func:`build` turns the tree into nested closures, once per expression. Verdicts run them as they
-are. Explanations run closures built with an ``observer`` that sees every sub-expression's value
-(:mod:`dractl.cel.tracing`), and without the shortcuts, so that each part of the source has a
-closure of its own.
+:func:`build` turns the tree into nested closures, once per expression. Verdicts run these closures.
+Explanations run closures that are built with an ``observer``, which gets every sub-expression's
+value (:mod:`dractl.cel.tracing`), and without shortcuts, so that each part of the source has its
+own closure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ in scope.
 
 Run = Callable[[Frame], Any]
 Observer = Callable[[Node, Run], Run]
-"""Wraps the closure of a sub-expression that stands in the source."""
+"""Wraps the closure of a sub-expression that is written in the source."""
 
 _FIRST_SLOT = 2
 
@@ -151,8 +151,8 @@ class _Builder:
         return lambda _: constant
 
     def _resolve_again(self, run: Run) -> Run:
-        """Return the value of a variable or of a branch of ``?:``: cel-go 0.26 adapts the content
-        of an optional again.
+        """Return the value of a variable or of a branch of ``?:``, since cel-go 0.26 adapts the
+        content of an optional again.
         """
         if self.release >= 37:
             return run
@@ -191,7 +191,7 @@ class _Builder:
         return lambda f: _select(operand(f), name, open_)
 
     def _entry(self, operand: Node, name: str, test: bool) -> Run | None:
-        """Read ``device.attributes["domain"].name`` directly, without the two maps."""
+        """Read ``device.attributes["domain"].name`` directly, without building the two maps."""
         entry = _domain(operand)
         if entry is None or entry[0] in self.scope:
             return None
@@ -255,7 +255,7 @@ class _Builder:
             left_node.value if isinstance(left_node, Const) and left_node.kind == "string" else None
         )
         if binary is v.contains and self.observer is None and constant is not None:
-            # "name" in device.attributes["domain"]: as has()
+            # "name" in device.attributes["domain"] is handled like has()
             shortcut = self._entry(right_node, constant, True)
             if shortcut is not None:
                 return shortcut
@@ -278,7 +278,7 @@ class _Builder:
         return _strict(binary, left, right)
 
     def _logical(self, node: Call) -> Run:
-        """Build ``&&`` and ``||``: a deciding side hides the error of the other."""
+        """Build ``&&`` and ``||``: an operand that decides hides the error of the other operand."""
         left, right = map(self.build, node.args)
         decisive = node.function == "_||_"
         other = not decisive
@@ -358,7 +358,7 @@ class _Builder:
         assert node.target is not None
         optional, other = self.build(node.target), self.build(node.args[0])
         whole = node.function == "or"
-        lenient = self.release < 37  # cel-go 0.26 returns a value that is not an optional as it is
+        lenient = self.release < 37  # cel-go 0.26 returns a value that is not an optional unchanged
 
         def run(f: Frame) -> Any:
             value = optional(f)
@@ -534,7 +534,7 @@ class _Builder:
     def _build_in_scope(
         self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]
     ) -> tuple[tuple[int, ...], T]:
-        """Build something with variables in scope; returns their slots too."""
+        """Build something with variables in scope; also return the slots of these variables."""
         outer = dict(self.scope)
         slots = []
         for name, kind in variables:
@@ -542,12 +542,12 @@ class _Builder:
             slots.append(self.slots)
             self.slots += 1
         result = inside()
-        # Slots are not used again: a lazy value may be computed in any scope below its own
+        # Slots are not reused, since a lazy value may be computed in any scope below its own
         self.scope = outer
         return tuple(slots), result
 
     def _hide(self, node: Comprehension) -> None:
-        """Mark the nodes that a macro added: nobody wrote them, so nobody observes them."""
+        """Mark the nodes that a macro added, so that they are not observed: nobody wrote them."""
         if self.observer is None:
             return
         stack = [node.init, node.condition, node.result]
@@ -566,7 +566,8 @@ class _Builder:
         for argument in node.args:
             self._hide_step(argument, accumulator)
         if node.function == "_+_":
-            self.hidden.add(id(node.args[1]))  # [element] of map and filter, 1 of exists_one
+            # The node is [element] for map and filter, and 1 for exists_one
+            self.hidden.add(id(node.args[1]))
 
 
 _SPECIAL: dict[str, Callable[[_Builder, Call], Run]] = {
@@ -598,7 +599,7 @@ _READERS: dict[str, Callable[[Any, str, str], Any]] = {
 }
 
 
-# ext/lists.go takes the arguments for lists without a look.
+# ext/lists.go assumes that the arguments are lists and does not check them.
 _PANICKING = {"distinct", "sort", "@sortByAssociatedKeys"}
 
 
@@ -606,7 +607,7 @@ _ADDERS = (int, float, str, bytes, v.Duration, v.Timestamp)
 
 
 def _require_list(operand: Run) -> Run:
-    """Return a call that returns a list; upstream panics at any other value."""
+    """Return a call that returns a list; upstream panics for any other value."""
 
     def call(f: Frame) -> Any:
         try:
@@ -739,8 +740,8 @@ def _identity(value: Any) -> Any:
 
 
 def _adapt(value: Any) -> Any:
-    """Convert a native value again as cel-go 0.26 does, which does not support Kubernetes' types
-    there.
+    """Convert a native value again as cel-go 0.26 does; that conversion does not support
+    Kubernetes' types.
     """
     native = _NATIVE.get(type(value))
     if native:

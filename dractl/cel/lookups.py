@@ -1,6 +1,6 @@
 """Lookups of a device in an expression, with the place of each name in its text.
 
-Read from the checked tree, or from the tokens if the expression does not compile.
+They come from the checked tree, or from the tokens if the expression does not compile.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _INDEXING = ("_[_]", "_[?_]", "_?._")
 
 class Lookup(Part, frozen=True):
     """A lookup such as ``device.attributes["domain"].name``, from ``start`` to ``end``. All places
-    are code points.
+    are offsets in code points.
     """
 
     kind: str
@@ -28,11 +28,11 @@ class Lookup(Part, frozen=True):
     (``device.attributes["domain"].size()``).
     """
     domain_start: int
-    """The place where the domain begins, after a quote."""
+    """The offset at which the domain begins, after a quote."""
     name_start: int
-    """The place where the name begins, after a quote."""
+    """The offset at which the name begins, after a quote."""
     optional: bool = False
-    """True if it is written with ``?``, so that an absent entry is no error."""
+    """True if the lookup is written with ``?``, so that an absent entry is no error."""
     tested: bool = False
     """True if the expression only asks whether the entry exists (``"name" in
     device.attributes["domain"]``, ``has(...)``).
@@ -53,8 +53,8 @@ class Lookup(Part, frozen=True):
 
 
 def from_tree(root: Node, spans: Spans) -> tuple[Lookup, ...]:
-    """Return every lookup whose domain is a literal, in the order of the source; through the
-    variables of ``cel.bind`` too.
+    """Return every lookup with a literal domain, in the order of the source, including lookups
+    through variables of ``cel.bind``.
     """
     lookups = _Finder(root, spans).lookups.values()
     return tuple(sorted(lookups, key=lambda lookup: lookup.span))
@@ -92,7 +92,7 @@ class _Finder:
             tuple[int, int, str], Lookup
         ] = {}  # a macro may contain its operand twice
         self.fields: set[Field] = set()
-        self.whole = False  # a map is used as a whole
+        self.whole = False  # True if a map is used as a whole
         self.visit(root, {})
 
     def visit(self, node: Node, scope: _Scope) -> None:
@@ -129,8 +129,8 @@ class _Finder:
             self.lookups[*span, lookup.full_name] = lookup
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
-        """Return the value of a node that is a map of the device; its parts have been visited then,
-        too.
+        """Return the value of a node that is a map of the device; the parts of the node are visited
+        as well.
         """
         match node:
             case Ident(name=name) if name in scope:
@@ -178,7 +178,7 @@ class _Finder:
         if not place.kind:
             if name in _MAPS:
                 return _Place(name)
-            # The fields of a device are always there
+            # The fields of a device always exist
             self.fields |= set() if tested else {Field(name)}
             return None
         start = 0
@@ -193,7 +193,7 @@ class _Finder:
     def entry(
         self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool
     ) -> None:
-        # Whose domain bare names are in
+        # The driver, in whose domain bare names are
         self.fields |= {Field(place.kind, place.domain or "", name), Field("driver")}
         self.add(node, place, name, start, optional, tested)
 
@@ -205,13 +205,15 @@ class _Finder:
         if place.domain is not None:
             self.entry(node, place, key.value, start, False, True)
             return
-        self.whole = True  # the presence of a domain depends on every entry of it
+        self.whole = True  # the result depends on every entry of the domain
         if place.kind:
             self.add(node, _Place(place.kind, key.value, start), None, None, tested=True)
 
 
 def from_tokens(text: str) -> tuple[Lookup, ...]:
-    """Return the lookups of an expression that does not compile, if they are written in full."""
+    """Return the lookups of an expression that does not compile, as far as they are written in
+    full.
+    """
     return tuple(_lookups_in_tokens(tokenize(text), brackets(text))) if "device" in text else ()
 
 

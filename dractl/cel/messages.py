@@ -49,7 +49,7 @@ _TEXTS = tuple(
             r"no viable alternative at input '\.(true|false|null)'",
             r"mismatched input '\1' expecting IDENTIFIER",
         ),
-        # the type of the accumulator that map and filter add
+        # the type of the accumulator that the macros map and filter add
         (r"(applied to '\(\w+, list\((.*)\), )list\(dyn\)\)'", r"\1list(\2))'"),
         (
             r"Invalid string literal: Illegal escape sequence: (?:Value of|Unicode value) .*",
@@ -66,7 +66,7 @@ _TEXTS = tuple(
 )
 _NO_OVERLOAD = re.compile(r"found no matching overload for '(.+)' applied to '\((.*)\)'")
 _UNDECLARED = re.compile(r"undeclared reference to '(.+)' \(in container ''\)")
-# Messages that cel-cpp adds about an operand that is itself wrong.
+# Messages that cel-cpp adds about an operand that is already at fault.
 _CONSEQUENCES = (
     "expression of type '!error!' cannot be range of a comprehension",
     "type '!error!' does not support field selection",
@@ -131,8 +131,8 @@ def place(issue: Issue) -> tuple[int, int]:
 
 
 def _depth_issue(text: str) -> Issue:
-    """Return the issue of an expression that is nested too deeply: cel-cpp stops at 32 levels,
-    cel-go at 250; between them the verdict is unknown.
+    """Return the issue of an expression that is nested too deeply: cel-cpp stops at 32 levels and
+    cel-go at 250, so between these the verdict is unknown.
     """
     return Issue(
         f"expression recursion limit exceeded: {DEEPEST}" if depth(text) >= DEEPEST else TOO_DEEP
@@ -153,7 +153,7 @@ class _Reporter:
         self.text = text
         self.functions = functions
         self.root_of = lru_cache(None)(root_of)
-        self.failed: set[int] = set()  # places that have an issue already
+        self.failed: set[int] = set()  # places that already have an issue
         self.starts = line_starts(text)
         self.tokens = tokenize(text)
         self.index = {token.start: i for i, token in enumerate(self.tokens)}
@@ -183,8 +183,8 @@ class _Reporter:
         return Issue(message, offset, line, column)
 
     def restore_escapes(self, message: str, offset: int) -> str:
-        """Write characters that form no token as in the source: cel-cpp escapes line
-        ends and tabs.
+        """Restore characters that form no token to their form in the source, since cel-cpp escapes
+        line ends and tabs.
         """
         part = message[len(_UNREADABLE) : -1]
         for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t")):
@@ -240,7 +240,7 @@ class _Reporter:
         if at is None or at < 2 or self.tokens[at].text != "(":
             return False
         called = self.tokens[at - 1].text
-        # optMap and optFlatMap call two members of their target
+        # optMap and optFlatMap expand to calls of two members of their target
         return (called == function or called in _OPTIONAL_MACROS) and self.is_member(at)
 
     def is_member(self, at: int) -> bool:
@@ -277,7 +277,7 @@ class _Reporter:
                     self.text,
                 )
             return issue_at(self.call_mismatch(at, name) or message, offset, self.text)
-        if token.text in (".", ".?"):  # a.b.c: upstream names the first
+        if token.text in (".", ".?"):  # for a.b.c, upstream names the first part
             first = at - 1
             while (
                 first >= 2
@@ -295,7 +295,7 @@ class _Reporter:
         while (dot := self.token(last + 1)) and dot.text == "." and self.token(last + 2):
             last += 2
         following = self.token(last + 1)
-        if following and following.text == "{":  # a message literal: its place is the brace
+        if following and following.text == "{":  # the place of a message literal is its brace
             return issue_at(message, following.start, self.text)
         function = (
             self.namespace_function(following.start)
@@ -368,8 +368,8 @@ class _Reporter:
         return "!error!" if failed else None
 
     def bind_macro_variables(self, first: int, last: int) -> str:
-        """Return the expression from one token to another with ``dyn(0)`` for the variables of the
-        macros around it.
+        """Return the expression from one token to another, with the variables of the macros around
+        it replaced by ``dyn(0)``.
         """
         variables = {
             name.text
@@ -410,7 +410,9 @@ def _member(overload: re.Match[str]) -> str:
 
 
 def sort_variable_issues(text: str) -> tuple[Issue, ...]:
-    """Return the issues of variables of ``sortBy`` that are not names, which cel-cpp accepts."""
+    """Return the issues for variables of ``sortBy`` that are not names; cel-cpp accepts such
+    variables.
+    """
     tokens = tokenize(text)
     issues = []
     for dot, name, opening, first, second in zip(

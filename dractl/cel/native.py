@@ -1,7 +1,7 @@
 """cel-expr-python set up as Kubernetes sets up cel-go.
 
-Declaring the overloads as objects takes 1 ms, the same table as YAML 14 ms: only the few generic
-ones, which objects cannot express, are YAML.
+Declaring the overloads as objects takes 1 ms, and 14 ms as YAML. Only the few generic overloads,
+which objects cannot express, are YAML.
 """
 
 import json

@@ -14,7 +14,7 @@ _HEX = re.compile(
     r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII
 )
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
-_MAX_CHARACTERS = 400  # characters; a number with more digits is out of any range
+_MAX_CHARACTERS = 400  # a number with more digits is out of range for every type
 
 
 def parse_int(text: str) -> int | None:
@@ -85,7 +85,7 @@ def format_double(number: float) -> str:
 def plain_decimal(digits: str, exponent: int) -> str:
     """Format digits as the shortest ``%f``.
 
-    The point is behind the first digit and moves by ``exponent``.
+    The point is after the first digit, and ``exponent`` moves it.
     """
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits

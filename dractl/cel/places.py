@@ -72,7 +72,7 @@ def _block(issue: Issue, lines: list[str]) -> str:
 
 
 def _wide(character: str) -> bool:
-    """Return True for a wide character by common/errors.go: any that has more than one byte in
-    UTF-8.
+    """Return True for a character that common/errors.go treats as wide: one with more than one byte
+    in UTF-8.
     """
     return ord(character) > 0x7F

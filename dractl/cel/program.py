@@ -32,12 +32,12 @@ class EvalError(Struct, frozen=True):
     """Upstream's text, without the names of selector and device."""
 
 
-_MAX_REMEMBERED = 65536  # results remembered for one expression
+_MAX_REMEMBERED = 65536  # number of results that are cached for one expression
 
 
 class Program(Struct, frozen=True, eq=False, dict=True):
-    """The result of ``Environment.compile``. A program that is :attr:`ok` can be evaluated,
-    whatever ``admission`` says.
+    """The result of ``Environment.compile``. A program that is :attr:`ok` can be evaluated, even if
+    ``admission`` is a refusal.
     """
 
     text: str
@@ -77,8 +77,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
-        """The results that it can have on any device, None for a failure; a missing result never
-        occurs. All if it does not compile.
+        """The results that it can have on any device, with None for a failure; a result that is not
+        in the set never occurs. The set has all results if the expression does not compile.
         """
         return (
             frozenset((True, False, None))
@@ -87,16 +87,16 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         )
 
     def excludes(self, others: Sequence[Program]) -> bool:
-        """Return True if no device satisfies it and all the others. ValueError if one does not
-        compile.
+        """Return True if no device satisfies it together with all the others. ValueError if one of
+        them does not compile.
         """
         return True not in tautologies.outcomes(
             *(program._tree.root for program in (*others, self))
         )
 
     def follows_from(self, others: Sequence[Program]) -> bool:
-        """Return True if every device that satisfies all the others satisfies it. ValueError if one
-        does not compile.
+        """Return True if every device that satisfies all the others satisfies it, too. ValueError
+        if one of them does not compile.
         """
         key = tuple(others)
         if key not in self._implications:
@@ -106,8 +106,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         return self._implications[key]
 
     def evaluate(self, driver: str, device: DeviceLike) -> bool | EvalError:
-        """Return the result that kube-scheduler gets for this device, remembered by the fields that
-        the expression reads.
+        """Return the result that kube-scheduler gets for this device; it is cached by the fields
+        that the expression reads.
 
         ValueError if the expression does not compile (:attr:`ok`).
         """
@@ -128,7 +128,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     def value(self, driver: str, device: DeviceLike) -> Any:
         """Return the value of the expression, of any type (:mod:`dractl.cel.values`), or an
-        EvalError: for derived attributes.
+        EvalError; this is for derived attributes.
         """
         view = View(driver, device)
         fault = view.fault(self.declarations.list_values)
@@ -172,8 +172,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Its comparisons of a lookup or the driver with literals; only comparisons of the driver
-        if it does not compile.
+        """Its comparisons of a lookup or of the driver with literals; if it does not compile, only
+        those of the driver.
         """
         if self.checked is None:
             return conditions.driver_comparisons(self.text)

@@ -10,12 +10,15 @@ _FIELDS = ("driver", "attributes", "capacity", "allowMultipleAllocations")
 
 
 FLATTEN = "FLATTEN"
-"""Stands for ``flatten`` without a depth, which cel-cpp takes and gives lists of any type."""
+"""A name for ``flatten`` without a depth, for which cel-cpp accepts and returns lists of any
+type.
+"""
 
 
 def rewrite_for_cel_cpp(text: str, shared: bool, lists: bool) -> tuple[str, dict[int, str]]:
-    """Return the text for cel-cpp, and the field for each place where ``has(device.FIELD)`` was
-    (the offset of the stand-in's operator): cel-cpp confuses the test with the field itself.
+    """Return the text for cel-cpp, and the field of each ``has(device.FIELD)`` that was replaced,
+    by the offset of the replacement's operator. The test is replaced because cel-cpp confuses it
+    with the field itself.
 
     ``shared`` and ``lists`` say what the environment declares
     (:class:`dractl.cel.environment.Declarations`).
@@ -59,7 +62,7 @@ def _may_precede(token: Token) -> bool:
 
 
 def _rename_two_variable_macros(text: str) -> str:
-    """Replace ``exists_one(i, x, …)`` by ``existsOne``, cel-cpp's name of it."""
+    """Replace ``exists_one(i, x, …)`` by ``existsOne``, which is cel-cpp's name for it."""
     tokens = tokenize(text)
     closing = brackets(text)
     for i, token in enumerate(tokens[:-1]):

@@ -1,7 +1,7 @@
 """Start and end of each sub-expression in the source.
 
 The checked tree has one offset per node (an operator's sign, a call's parenthesis, a selection's
-dot); the rest is read from the tokens.
+dot); the other offsets come from the tokens.
 """
 
 from dractl.cel.ast import (
@@ -72,7 +72,7 @@ class Spans:
     # -- tokens ------------------------------------------------------------------------------------
 
     def _index_at(self, offset: int) -> int:
-        """Return the index of the token that begins at, or contains, an offset."""
+        """Return the index of the token that begins at an offset or contains it."""
         index = self.index.get(offset)
         if index is not None:
             return index
@@ -122,7 +122,7 @@ class Spans:
 
     def _select(self, node: Select) -> Span:
         i = self._index_at(node.offset)
-        if node.test:  # has(...): placed at the parenthesis, or at the stand-in
+        if node.test:  # the place of has(...) is its parenthesis, or the replacement
             while i > 0 and self.tokens[i].text != "has":
                 i -= 1
             opening = self.tokens[i + 1].start if i + 1 < len(self.tokens) else self.tokens[i].start
@@ -181,18 +181,18 @@ class Spans:
     # -- macros ------------------------------------------------------------------------------------
 
     def _call_at(self, node: Node) -> int | None:
-        """Return the index of the parenthesis where a node is placed."""
+        """Return the index of the parenthesis at the offset of a node."""
         i = self._index_at(node.offset)
         return i if 0 < i < len(self.tokens) and self.tokens[i].text == "(" else None
 
     def callee_name(self, node: Node) -> str:
-        """Return the name before the parenthesis where a node is placed; "" if it has none."""
+        """Return the name before the parenthesis at the offset of a node; "" if there is none."""
         i = self._call_at(node)
         return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
 
     def is_generated(self, node: Node) -> bool:
-        """Return True if a call is part of a macro's expansion: the name at its place is another
-        one.
+        """Return True if a call is part of a macro's expansion, since the name at its offset is
+        another one.
         """
         if not isinstance(node, Call):
             return False

@@ -1,8 +1,9 @@
-"""The results that an expression can have on any device at all, by its logic alone.
+"""The results that an expression can have on any device, judged by its logic alone.
 
-``&&``, ``||``, ``!`` and ``? :`` are evaluated as CEL does (an operand that decides absorbs the
-other's error) for every combination of what their operands can be. Equal operands are equal in each
-combination, and comparisons of one operand with different literals exclude each other.
+``&&``, ``||``, ``!`` and ``? :`` are evaluated as in CEL (an operand that decides absorbs an error
+of the other one), for every combination of possible operand results. Equal operands have equal
+results in each combination, and comparisons of one operand with different literals exclude each
+other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
 
 Outcome = bool | None
-"""None: the evaluation fails."""
+"""The result of an evaluation; None if it fails."""
 
 _MAX_CASES = 4096  # combinations
 _LOGIC = ("_&&_", "_||_", "!_", "_?_:_")
@@ -24,11 +25,11 @@ _FAILED = object()
 
 def outcomes(*roots: Node) -> frozenset[Outcome]:
     """Return the possible results of an expression, or of several joined by ``&&``. A result that
-    is missing never occurs; all results are returned if nothing is known.
+    is not returned never occurs; if nothing is known, all results are returned.
     """
     leaves = [node for root in roots for node in _atoms(root)]
     atoms = _declare_atoms(leaves)
-    # Nothing ties one to another
+    # The results of the atoms are independent
     if len(leaves) == len(atoms) and all(_self_comparison(node) is None for node in leaves):
         return frozenset(
             _ANY
@@ -132,8 +133,8 @@ def _logic(function: str, parts: list[Outcome]) -> Outcome:
 
 
 def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
-    """Return the operand of a comparison for equality with string, integer or boolean literals, and
-    these literals.
+    """Return the operand of a comparison for equality with string, integer or boolean literals,
+    together with these literals.
     """
     if (
         not isinstance(node, Call)
@@ -157,8 +158,8 @@ def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] 
 
 
 def _self_comparison(node: Node) -> Outcome:
-    """Return the result of a comparison of an operand with itself, if it does not fail; doubles may
-    be NaN.
+    """Return the result of comparing an operand with itself, if that does not fail; a double may be
+    NaN.
     """
     if not isinstance(node, Call) or len(node.args) != 2 or node.function not in ("_==_", "_!=_"):
         return None
@@ -178,7 +179,7 @@ def _has_double(node: Node) -> bool:
 
 def _can_fail(node: Node) -> bool:
     """Return False for fields that every device has, and for tests that cannot fail: tests of an
-    entry in a domain, which is empty if a device has none.
+    entry in a domain, which is an empty map if a device does not have the domain.
     """
     if isinstance(node, Select) and node.test:
         domain = node.operand
@@ -206,8 +207,8 @@ def _is_device_field(node: Node, *fields: str) -> bool:
 
 
 def _value_of(operand: Node) -> Any:
-    """Return the atom that comparisons of an operand depend on; the operand as a condition has
-    outcomes instead.
+    """Return the atom on which comparisons of an operand depend. An operand that is a condition has
+    its own outcomes instead.
     """
     return "value", _key(operand)
 

@@ -91,7 +91,7 @@ def tokenize(source: str) -> tuple[Token, ...]:
         elif kind == "string":
             end = _string_end(source, end, match[kind])
         elif kind == "number" and source[end - 1] == "." and source[end : end + 1].isidentifier():
-            end -= 1  # 1.f(): the dot is a selection
+            end -= 1  # in 1.f(), the dot is a selection
         if kind != "comment":
             tokens.append(Token(start, end, kind, source[start:end]))
         i = end
@@ -131,7 +131,7 @@ def brackets(source: str) -> dict[int, int]:
 
 
 DEEPEST = 250
-"""cel-go rejects expressions with this many levels of brackets."""
+"""The number of levels of brackets at which cel-go rejects an expression."""
 
 
 def depth(source: str) -> int:

@@ -18,7 +18,8 @@ from dractl.cel.values import CelError, Halted
 from dractl.model import Quantity, Version
 from dractl.model.go import quote
 
-_MAX_TRACES = 2000  # sub-evaluations that one trace keeps; further rounds of a loop are dropped
+# Number of sub-evaluations that one trace keeps; further rounds of a loop are dropped
+_MAX_TRACES = 2000
 
 
 class Trace(Struct):
@@ -36,8 +37,8 @@ class Trace(Struct):
     """A value of :mod:`dractl.cel.values`; None if ``error`` is set."""
     error: str | None = None
     children: list[Trace] = []
-    """The parts that were evaluated, in that order, without the parts that ``&&`` or ``?:``
-    skipped; the body of a loop once for each element that it saw.
+    """The evaluated parts, in order, without those that ``&&`` or ``?:`` skipped; the body of a
+    loop occurs once for each element.
     """
 
     @property
@@ -47,8 +48,8 @@ class Trace(Struct):
 
 
 def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
-    """Evaluate once and keep everything. The root has the value of the whole expression, before
-    conversion to bool.
+    """Evaluate once and keep all intermediate results. The root has the value of the whole
+    expression, before conversion to bool.
     """
     view = View(driver, device)
     spans = Spans(checked)
@@ -106,7 +107,7 @@ def _is_hidden(node: Node, spans: Spans) -> bool:
         case Ident(name=name):
             return name.startswith("@") or name == "device"
         case Call(function=function):
-            # The root of optMap is shown: it stands for the macro.
+            # The root of optMap is shown, since it represents the macro.
             return function != "_?_:_" and spans.is_generated(node)
         case Comprehension():
             if node.binds:

@@ -1,4 +1,4 @@
-"""An expression tried on devices: the devices it selects, and the part that decided."""
+"""An expression tried on devices: the devices that it selects, and the part that decided."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ class TriedDevice(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True):
-    """Devices with the same result, decided by the same part on the same values."""
+    """Devices with the same result, which the same part decided with the same values."""
 
     result: bool | None
     """True or False; None if the evaluation fails."""
@@ -62,15 +62,15 @@ class ReleaseVerdict(Struct, frozen=True):
     """The expression compiled as kube-scheduler does."""
     help: str | None = None
     trials: tuple[Trial, ...] = ()
-    """The trials on the devices asked about."""
+    """The trials on the given devices."""
     asked: bool = False
-    """True if devices were asked about."""
+    """True if devices were given."""
     untried: tuple[str, ...] = ()
-    """Drivers of devices asked about that were not tried."""
+    """Drivers of given devices that were not tried."""
     remarks: tuple[tuple[str, str, str | None], ...] = ()
     """Further remarks: code, message and help."""
     in_doubt: bool = False
-    """True if it only has names that the preview of a release may have."""
+    """True if the only doubt is about names that the preview of a release may have."""
 
     @property
     def admission(self) -> str:
@@ -81,8 +81,8 @@ class ReleaseVerdict(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """True if the API server rejects it, if it fails on a device, or if it does not select any
-        of the devices asked about.
+        """True if the API server rejects it, if it fails on a device, or if it selects none of the
+        given devices.
         """
         if self.in_doubt:
             return False
@@ -91,7 +91,7 @@ class ReleaseVerdict(Struct, frozen=True):
         return self.asked and not any(trial.result for trial in self.trials)
 
     def count(self, result: bool | None) -> int:
-        """Return the number of devices with this result; None: devices on which the evaluation
-        fails.
+        """Return the number of devices with this result; for None, of devices on which the
+        evaluation fails.
         """
         return sum(len(trial.devices) for trial in self.trials if trial.result is result)

@@ -38,16 +38,16 @@ MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799  # 0001-01-01T00:00:00Z, 9
 GIGA = 10**9
 
 LARGEST = 10_000_000
-"""Elements or characters. Upstream's limit of actual cost ends an evaluation before it holds a
-larger value.
+"""Maximum number of elements or characters. Upstream's limit of the actual cost ends an evaluation
+before it has a larger value.
 """
 
 MAX_LENGTH = 10240
-"""Bytes of an expression: resourceapi.CELSelectorExpressionMaxLength."""
+"""Maximum length of an expression in bytes: resourceapi.CELSelectorExpressionMaxLength."""
 
 COST_LIMIT = 1_000_000
-"""resourceapi.CELSelectorExpressionMaxCost: for the estimate and for the real cost of an
-evaluation.
+"""resourceapi.CELSelectorExpressionMaxCost, which applies to the estimate and to the actual cost of
+an evaluation.
 """
 
 
@@ -56,8 +56,8 @@ class CelError(Exception):
 
 
 class Halted(Exception):
-    """An evaluation that upstream aborts: it costs too much, or upstream panics. Unlike an error,
-    ``||`` cannot absorb it.
+    """An evaluation that upstream aborts because it costs too much, or because upstream panics.
+    Unlike an error, ``||`` cannot absorb it.
     """
 
 
@@ -93,7 +93,7 @@ class Timestamp(Struct, frozen=True):
 
     nanoseconds: int
     zone: int = 0
-    """Seconds east of UTC; they show in its text only."""
+    """Seconds east of UTC; they affect only its text."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Timestamp) and self.nanoseconds == other.nanoseconds
@@ -152,8 +152,8 @@ class NamedFormat(Struct, frozen=True):
 
 
 class Sum(Quantity):
-    """The result of ``add`` and ``sub``. Upstream's is a pointer (library/quantity.go), which no
-    ``==`` accepts on its right.
+    """The result of ``add`` and ``sub``. Upstream's result is a pointer (library/quantity.go),
+    which no ``==`` accepts on its right side.
     """
 
     __slots__ = ()
@@ -166,8 +166,9 @@ class Sum(Quantity):
 
 
 class Domains(dict[str, Any]):
-    """An outer map of a device: every lookup succeeds (with an empty map for unknown domains),
-    membership and iteration do not (compile.go newStringInterfaceMapWithDefault).
+    """An outer map of a device. Every lookup succeeds (with an empty map for unknown domains), but
+    membership and iteration include only known domains (compile.go
+    newStringInterfaceMapWithDefault).
     """
 
     __slots__ = ()
@@ -211,7 +212,7 @@ UNHASHABLE = (Version, NamedFormat, bytes)
 
 
 class _Key:
-    """A map key of a type that no lookup finds: equal to itself only."""
+    """A map key of a type that no lookup finds; it is equal only to itself."""
 
     __slots__ = ("value",)
 
@@ -220,8 +221,8 @@ class _Key:
 
 
 def encode_key(key: Any) -> Any:
-    """Return a key as the dict holds it. Numbers are one key whatever their type, as in CEL; a bool
-    is not a number, as it is in Python.
+    """Return a key in the form that the dict uses. Equal numbers are one key whatever their type,
+    as in CEL; a bool is not a number, although it is one in Python.
     """
     if type(key) in KEY_TYPES:
         return (key,) if type(key) is bool else key
@@ -275,7 +276,7 @@ _STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Return ``a == b``. Values of different kinds differ; but a Kubernetes type on the left only
+    """Return ``a == b``. Values of different kinds differ, but a Kubernetes type on the left only
     accepts its own kind.
     """
     kind, other = type(a), type(b)
@@ -303,14 +304,16 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _equal_inside(a: Any, b: Any) -> bool:
-    """Compare the contents of two optionals: unlike ``==``, null is left to the left value."""
+    """Compare the contents of two optionals. Unlike in ``==``, the left value decides how null is
+    compared.
+    """
     if b is None and isinstance(a, _STRICT):
         raise no_overload()
     return equal(a, b)
 
 
 def _equal_or_error(a: Any, b: Any) -> bool:
-    """Compare inside lists and maps, where upstream treats an error as equality."""
+    """Compare values inside lists and maps, where upstream treats an error as equality."""
     try:
         return equal(a, b)
     except CelError:
@@ -328,8 +331,8 @@ def _equal_maps(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
 
 
 def _compare_numbers(a: Any, b: Any) -> int | None:
-    """Return -1, 0, 1; None where one is NaN. An int and a double compare as doubles, as in
-    common/types/compare.go.
+    """Return -1, 0 or 1; None if one of the numbers is NaN. An int and a double are compared as
+    doubles, as in common/types/compare.go.
     """
     if type(a) is float or type(b) is float:
         if math.isnan(a) or math.isnan(b):
@@ -342,8 +345,8 @@ def _compare_numbers(a: Any, b: Any) -> int | None:
 
 
 def _as_double(number: int, other: float) -> float:
-    """Return the double that stands for an integer beside ``other``: a double outside the integer's
-    range stays outside.
+    """Return the double for an integer that is compared with ``other``; a double outside the
+    integer's range stays outside.
     """
     low, high = (0, MAX_UINT) if type(number) is Uint else (MIN_INT, MAX_INT)
     if other < low:
@@ -353,7 +356,7 @@ def _as_double(number: int, other: float) -> float:
     return float(number)
 
 
-# Their traits.Receiver answers for operators that they do not have
+# Their traits.Receiver handles operators that they do not have
 _RECEIVERS = {str, Duration, Timestamp}
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 
@@ -362,12 +365,12 @@ _UNORDERED = "NaN values cannot be ordered"
 
 
 def is_ordered(value: Any) -> bool:
-    """Return True for types of traits.ComparerType."""
+    """Return True for types that implement traits.ComparerType."""
     return type(value) in _ORDERED
 
 
 def compare(a: Any, b: Any, operator: str) -> int:
-    """Return -1, 0 or 1. ``operator`` is named when the left kind has no order."""
+    """Return -1, 0 or 1. The error for a left value without an order names ``operator``."""
     kind = type(a)
     if kind not in _ORDERED:
         raise CelError(f"{NO_OVERLOAD}: {operator}")
@@ -418,8 +421,8 @@ def timestamp(nanoseconds: int, zone: int = 0) -> Timestamp:
 
 
 def check_size(value: Any) -> Any:
-    """Return a string, bytes or list that is small enough to have been made within
-    the cost limit.
+    """Return a string, bytes or list if it is small enough to have been made within the cost
+    limit.
     """
     if len(value) > LARGEST:
         raise cost_exceeded()
@@ -610,8 +613,8 @@ def elements(container: Any) -> list[Any]:
 
 
 def qualifier(key: Any) -> Any:
-    """Return a key or index; CelError for values of types that are none (interpreter/attributes.go
-    NewQualifier).
+    """Return a key or index; CelError for a value whose type cannot be one
+    (interpreter/attributes.go NewQualifier).
     """
     if type(key) in KEY_TYPES:
         return key

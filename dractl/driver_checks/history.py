@@ -15,12 +15,14 @@ from dractl.validation.violation import Path
 
 _MAX_NAMED = 4
 _IDENTIFIERS = ("uuid", "UUID", "serial", "serialNumber", f"{STANDARD_DOMAIN}/pciBusID")
-"""Attributes that name the hardware, whatever the device is called; the first one counts."""
+"""Attributes that identify the hardware independently of the device's name; the first one
+counts.
+"""
 _CONTENT = ("devices", "sharedCounters", "nodeName")
 
 
 class Placed(Struct, frozen=True):
-    """A device and the slice that it stands in."""
+    """A device and the slice that contains it."""
 
     device: Device
     subject: Manifest
@@ -43,7 +45,9 @@ class Pool(Struct, frozen=True):
     slices: tuple[Manifest, ...]
     devices: tuple[Placed, ...]
     is_new: bool
-    """True if it had no slice for a time since the previous snapshot: any generation is right."""
+    """True if the pool has had no slice at some time since the previous snapshot, in which case any
+    generation is correct.
+    """
 
     @property
     def generation(self) -> int:
@@ -51,7 +55,7 @@ class Pool(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """True if it has as many slices as it announces."""
+        """True if the pool has as many slices as it announces."""
         return self.slices[0].slice.announced == len(self.slices)
 
     @property
@@ -69,7 +73,7 @@ Pools = dict[PoolName, Pool]
 def compare_snapshots(snapshots: Sequence[Snapshot]) -> Remarks:
     """Yield the changes between each snapshot and the one before it.
 
-    In a recording, a pool is compared when all of its slices are written.
+    In a recording, a pool is compared as soon as all of its slices are written.
     """
     before: Pools = {}
     settled: Pools = {}
@@ -111,7 +115,9 @@ def _pairs(earlier: Pools, later: Pools) -> Iterable[tuple[Pool, Pool]]:
 
 
 def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
-    """Yield pools whose generation falls, or stays although several slices have changed."""
+    """Yield pools whose generation decreases, or stays the same although several slices have
+    changed.
+    """
     path = ("spec", "pool", "generation")
     for before, after in _pairs(earlier, later):
         first = after.slices[0]
@@ -148,12 +154,12 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
 def encode_content(one: Manifest) -> bytes:
     """Return the content of a slice without its generation."""
     count = mapping(one.spec.get("pool")).get("resourceSliceCount")
-    # Without fields that are not there: null is slow to encode.
+    # Without absent fields, since null is slow to encode.
     return encode_json([count, {name: one.spec[name] for name in _CONTENT if name in one.spec}])
 
 
 def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
-    """Yield pools with hardware that has another name now."""
+    """Yield pools in which the same hardware has a different name than before."""
     for before, after in _pairs(earlier, later):
         names_before, names_after = _name_hardware(before), _name_hardware(after)
         renamed = [
@@ -222,7 +228,9 @@ def _features(placed: Placed) -> bytes:
 
 
 class Usage(Struct, frozen=True):
-    """An attribute of a pool: its types, how many devices have it, and one of them."""
+    """An attribute in a pool: its types, the number of devices that have it, and one of these
+    devices.
+    """
 
     types: frozenset[str]
     count: int
@@ -249,8 +257,8 @@ def _list_attributes(devices: Iterable[Placed], driver: str) -> dict[str, Usage]
 
 
 def _find_changed_attributes(earlier: Pools, later: Pools) -> Remarks:
-    """Yield attributes with another type, and attributes that all devices have lost; once for each
-    driver.
+    """Yield attributes that have a different type, and attributes that all devices have lost; once
+    for each driver.
     """
     reported: set[tuple[str, str, str]] = set()
     for before, after in _pairs(earlier, later):
@@ -304,9 +312,9 @@ def _describe_withdrawn(name: str, usage: Usage, devices: Sequence[Placed]) -> R
 
 
 def _find_renamed_pools(earlier: Pools, later: Pools) -> Remarks:
-    """Yield pools that stand for a pool of another name on the same node.
+    """Yield pools that replace a pool with a different name on the same node.
 
-    The helper leaves the old pool for 30 s, in which its devices are published twice.
+    The helper leaves the old pool for 30 s, during which its devices are published twice.
     """
     for key, after in later.items():
         if key in earlier or not after.nodes:
@@ -341,7 +349,7 @@ def _have_same_devices(one: Pool, other: Pool) -> bool:
 
 
 def _find_incomplete_generations(earlier: Pools, later: Pools) -> Remarks:
-    """Yield generations of a recording that ended before all of their slices were there."""
+    """Yield generations of a recording that ended before all of their slices were published."""
     for before, after in _pairs(earlier, later):
         if after.generation > before.generation and not before.is_complete:
             path = ("spec", "pool", "generation")

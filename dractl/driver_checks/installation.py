@@ -26,7 +26,9 @@ _SLICES, _CLAIMS = "resourceslices", "resourceclaims"
 _PLUGINS, _REGISTRY = "plugins", "plugins_registry"
 _CDI_FOLDERS = ("/var/run/cdi", "/run/cdi", "/etc/cdi")
 _NRI_FOLDERS = ("/var/run/nri", "/run/nri")
-"""A plug-in there gives devices itself, as kubernetes-sigs/dranet@v1.4.0 install.yaml does."""
+"""A plug-in with this folder passes devices to containers itself, as kubernetes-sigs/dranet@v1.4.0
+install.yaml does.
+"""
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _UNNEEDED = (
     ("", "secrets", ("get", "list", "watch")),
@@ -76,7 +78,9 @@ def _index(manifests: Iterable[Manifest]) -> dict[tuple[str, str, str], Manifest
 
 
 def find_workloads(objects: Objects, driver: str) -> DriverWorkloads:
-    """Find the workloads of a driver; in a chart with a single DaemonSet, that is its plug-in."""
+    """Find the workloads of a driver. If a chart has a single DaemonSet, this DaemonSet is the
+    plug-in.
+    """
     nodes = {one.slice.node for one in objects.list_kind("ResourceSlice")} - {""}
     workloads = find_driver_workloads(objects.state, driver, nodes)
     daemon_sets = list(objects.list_kind("DaemonSet"))
@@ -98,7 +102,9 @@ def check_installation(objects: Objects, driver: str, target: Target) -> Remarks
 
 
 def _check_folders(subject: Manifest, daemon_set: Workload) -> Remarks:
-    """Yield folders of the kubelet and the container runtime that the plug-in does not mount."""
+    """Yield the folders of the kubelet and the container runtime that the plug-in should mount but
+    does not.
+    """
     path = ("spec", "template", "spec", "volumes")
     mounted = daemon_set.template_pod.host_paths
     for name, use in (
@@ -135,12 +141,12 @@ def _holds_devices(folder: str) -> bool:
 
 
 def _contains_kubelet(folder: str) -> bool:
-    """Return True for the folder of the kubelet, and for the folders above it."""
+    """Return True for the folder of the kubelet, and for folders that contain it."""
     return "/var/lib/kubelet/".startswith(f"{folder.rstrip('/')}/") or folder.endswith("/kubelet")
 
 
 def _check_update(subject: Manifest, daemon_set: Workload) -> Remarks:
-    """Yield advice on an update strategy with which two pods use one socket."""
+    """Yield advice on an update strategy with which two pods would use one socket."""
     surge = daemon_set.update_surge
     if surge in (None, 0, "0", "0%"):
         return
@@ -179,7 +185,7 @@ def _check_rights(
 
 
 def _find_missing_rights(roles: Sequence[Manifest], target: Target) -> Remarks:
-    """Yield the requests that the API server forbids to a plug-in with these roles, once each."""
+    """Yield the requests that the API server denies to a plug-in with these roles, each once."""
     reported: set[str] = set()
     for role in roles:
         others = [other.value for other in roles if other is not role]
@@ -215,14 +221,14 @@ def _find_roles(objects: Objects, account: tuple[str, str]) -> Iterator[Manifest
             if one.kind == "ServiceAccount"
         }
         named = {name for _, name in accounts}
-        # A chart's template may leave out the namespace on one side.
+        # In a chart, the template on one side may leave out the namespace.
         if account in accounts or (account[0] == DEFAULT_NAMESPACE and account[1] in named):
             role = binding.role
             yield from (one for one in objects.list_kind(role.kind) if one.name == role.name)
 
 
 def _find_unneeded(role: Manifest) -> Remarks:
-    """Yield rules of a role that allow requests which no part of the kubelet plug-in helper
+    """Yield the rules of a role that allow requests which no part of the kubelet plug-in helper
     makes.
     """
     for index, rule in enumerate(rules_of(role.value)):

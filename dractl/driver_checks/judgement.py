@@ -1,4 +1,4 @@
-"""The report on a driver: lint's findings in its slices, and faults between inputs."""
+"""The report on a driver: lint's findings in its slices, and inconsistencies between inputs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +35,11 @@ class Subject(Struct, frozen=True):
     publication: Publication
     """Its snapshots."""
     beside: tuple[Document, ...] = ()
-    """Its DeviceClasses, and other objects with claims for it."""
+    """The driver's DeviceClasses, and other objects with claims for its devices."""
     installation: Objects | None = None
-    """The objects of its chart."""
+    """The objects in the driver's chart."""
     cluster: Objects | None = None
-    """The objects of a cluster in which it runs."""
+    """The objects of a cluster in which the driver runs."""
     files: int = 0
     """The number of files that were read."""
     skipped: tuple[Skipped, ...] = ()
@@ -75,7 +75,7 @@ def _list_documents(subject: Subject) -> Iterable[Document]:
 
 
 def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
-    """Yield the remarks on faults that lint does not look for."""
+    """Yield the remarks on faults that lint does not check."""
     driver = subject.publication.driver
     yield from compare_snapshots(subject.publication.snapshots)
     for objects in (subject.installation, subject.cluster):
@@ -92,10 +92,10 @@ def _list_remarks(subject: Subject, target: Target) -> Iterator[Remark]:
 def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
     """Yield lint's findings in each snapshot.
 
-    If several snapshots have a finding, it is reported for the newest one. Only the last state of a
-    recording is judged, since the driver had not finished its writes in earlier ones.
+    If a finding occurs in several snapshots, it is reported for the newest one. Of a recording,
+    only the last state is judged, since the driver had not finished its writes in earlier states.
     """
-    # Without a snapshot, there are still the classes.
+    # If there is no snapshot, the classes remain.
     snapshots = subject.publication.snapshots or (Snapshot("", ()),)
     chosen = [
         snapshot
@@ -107,7 +107,7 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
     for snapshot in reversed(chosen):
         later, contents = contents, Counter(map(encode_content, snapshot.slices))
         if later == contents:
-            continue  # the later snapshot is equal, and so are its findings
+            continue  # the later snapshot is equal, and therefore has the same findings
         placed = _judge(snapshot, subject.beside, subject.publication.driver, terms)
         keys = [(item.finding.code, item.finding.message) for item in placed]
         yield from (item for item, key in zip(placed, keys, strict=True) if key not in reported)
@@ -117,7 +117,7 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
 def _judge(
     snapshot: Snapshot, beside: Sequence[Document], driver: str, terms: Terms
 ) -> list[Located]:
-    """Return lint's findings in the slices of one time, and in the classes beside them."""
+    """Return lint's findings in the slices of one time, and in the classes read with them."""
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
     placed = [item for one in readable for item in judge_document(one, terms, {})[0]]

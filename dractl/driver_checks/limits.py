@@ -1,4 +1,4 @@
-"""The limits of every release: a driver is installed on all of them."""
+"""The limits of every release, since a driver is installed on all of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ class Excess(Struct, frozen=True):
 
     violation: Violation
     target: Target
-    """The oldest of the releases."""
+    """The oldest release with the limit."""
     releases: tuple[str, ...]
 
 
@@ -46,7 +46,7 @@ def find_exceeded_limits(documents: Iterable[Document], own: Target) -> Iterator
 
 
 def _list_excesses(part: Mapping[str, Any], own: Target, targets: list[Target]) -> list[Excess]:
-    """Return the limits that a slice exceeds in other releases alone."""
+    """Return the limits that a slice exceeds in other releases only."""
     excesses: dict[tuple[str, Path], Excess] = {}
     for target in targets:
         for violation in _list_limits(part, target):
@@ -64,10 +64,12 @@ def _list_other_releases(own: Target) -> list[Target]:
 
 
 def _keep_what_differs(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a slice with the fields that releases judge differently; None if it has no such field.
+    """Return a slice with only those fields whose limits differ between releases; None if it has no
+    such field.
 
-    The number of devices depends on taints, counters and lists, and the number of counters on the
-    release. Other limits are the same in all releases, and the chosen one has judged them.
+    The maximum number of devices depends on taints, counters and lists, and that of counters on the
+    release. Other limits are the same in all releases, so the check for the chosen release covers
+    them.
     """
     spec = mapping(value.get("spec"))
     devices = [_keep_of_device(mapping(device)) for device in items(spec.get("devices"))]

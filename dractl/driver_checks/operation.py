@@ -1,4 +1,6 @@
-"""A driver at work in a cluster: its pods, the claims that it prepared, its taints, its writes."""
+"""A driver in operation in a cluster: its pods, the claims that it prepared, its taints, its
+writes.
+"""
 
 from collections.abc import Iterable
 
@@ -21,7 +23,7 @@ _MAX_QUOTED_CHARS = 240
 
 
 def check_operation(objects: Objects, driver: str, target: Target) -> Remarks:
-    """Yield the faults of a driver at work that the objects of a cluster show."""
+    """Yield the faults of a driver in operation that the objects of a cluster show."""
     slices = [
         published_slice
         for published_slice in objects.list_kind("ResourceSlice")
@@ -35,7 +37,7 @@ def check_operation(objects: Objects, driver: str, target: Target) -> Remarks:
 
 
 def _check_events(objects: Objects, driver: str) -> Remarks:
-    """Yield why pods with claims of the driver do not start, in the words of the kubelet."""
+    """Yield the kubelet's messages about pods with claims of the driver that do not start."""
     state = objects.state
     quoted: set[str] = set()
     for key, event in state.events.items():
@@ -122,7 +124,9 @@ def _check_pod(subject: Manifest, pod: Pod) -> Remarks:
 
 
 def _check_versions(slices: Iterable[Manifest], target: Target) -> Remarks:
-    """Yield versions of the API in which the driver writes, and which a release ends."""
+    """Yield versions of the API in which the driver writes, although a release ends their
+    support.
+    """
     ends = {
         row.api_version: row.removed
         for row in SERVED
@@ -167,9 +171,9 @@ def _check_taints(objects: Objects, slices: Iterable[Manifest]) -> Remarks:
 
 
 def _check_claims(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:
-    """Yield claims in use whose devices the driver does not publish any more."""
+    """Yield claims in use whose devices the driver no longer publishes."""
     pools = newest(slices, lambda published_slice: published_slice.slice.identity)
-    # Devices that an incomplete pool lacks may be published in a moment.
+    # Devices that an incomplete pool lacks may be published shortly.
     published = {
         pool: {device.name for published_slice in members for device in published_slice.devices}
         for (_, pool), members in pools.items()

@@ -1,7 +1,7 @@
 """Parameters for a driver in the objects beside it, and the schema that its chart has for them.
 
-The API server takes any parameters in claims and classes. A chart can still have their schema: in a
-CustomResourceDefinition of their kind, which authors generate from the types that the driver
+The API server accepts any parameters in claims and classes. But a chart can contain their schema,
+in a CustomResourceDefinition of their kind, which authors generate from the types that the driver
 decodes.
 """
 
@@ -22,7 +22,9 @@ from dractl.objects import mapping
 
 _CODE = "DRA390"
 _KEPT = ("enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "required")
-"""Keywords that OpenAPI v3 and JSON Schema share. Patterns are left out: Go's are not Python's."""
+"""Keywords that OpenAPI v3 and JSON Schema have in common. Patterns are left out: the regular
+expressions of Go and Python differ.
+"""
 _META_FIELDS: Mapping[str, Any] = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
@@ -40,7 +42,9 @@ class _Definition(Struct, frozen=True):
 
 
 def check_parameters(objects: Objects, others: Iterable[Manifest], driver: str) -> Remarks:
-    """Yield parameters of a chart, and of classes beside it, that its own schema does not allow."""
+    """Yield parameters in a chart, and in classes read with it, that the chart's own schema does
+    not allow.
+    """
     definitions = {_kind_of(one): one for one in _list_definitions(objects)}
     broken: set[tuple[str, str]] = set()
     for subject in (*objects.list_kind(*_CONFIGURED_KINDS), *others):
@@ -114,7 +118,7 @@ def _check(configuration: Configuration, definition: _Definition, version: str) 
 
 
 def _convert(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a structural schema as JSON Schema, in which unknown fields are faults
+    """Return a structural schema as a JSON Schema in which unknown fields are faults
     (k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning prunes them).
     """
     converted = {name: schema[name] for name in _KEPT if name in schema}

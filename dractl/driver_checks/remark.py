@@ -9,7 +9,7 @@ from dractl.lint.model import Advice
 
 
 class Remark(Struct, frozen=True):
-    """An advice with the code of the rule that it belongs to."""
+    """An advice with the code of the rule to which it belongs."""
 
     code: str
     """The code of a page in ``dractl/lint/rules``."""
@@ -21,5 +21,5 @@ Remarks = Iterator[Remark]
 
 
 def remark(code: str, *arguments: Any, **options: Any) -> Remark:
-    """Return a remark whose advice is made of ``arguments`` and ``options``."""
+    """Return a remark whose advice is made from ``arguments`` and ``options``."""
     return Remark(code, Advice(*arguments, **options))

@@ -1,8 +1,8 @@
 """The snapshots of a driver: all ResourceSlices that it published at one time.
 
-Each path that a user names is a snapshot, a file or a folder. A file in which slices recur, as
-``kubectl get resourceslices -w -o yaml`` prints it, is a recording: each further state of a slice
-makes another snapshot. With ``--output-watch-events`` it has deletions, too.
+Each path that a user names is a snapshot, either a file or a folder. A file in which slices recur,
+as ``kubectl get resourceslices -w -o yaml`` prints it, is a recording: each further state of a
+slice results in another snapshot. With ``--output-watch-events``, it contains deletions, too.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from dractl.objects import PoolName, number, text
 
 _MAX_NAMED = 6
 _MAX_RECORDED_SLICES = 1_000_000
-"""The limit of slices in all states of a recording together."""
+"""The maximum number of slices in all states of a recording together."""
 _EVENT_FIELDS = {"type", "object"}
 """The fields of a WatchEvent (k8s.io/apimachinery pkg/apis/meta/v1/watch.go)."""
 _BOOKMARK, _DELETED = "BOOKMARK", "DELETED"
@@ -29,13 +29,13 @@ class Snapshot(Struct, frozen=True):
     """The slices of a driver at one time."""
 
     name: str
-    """The path that it was read from."""
+    """The path from which the snapshot was read."""
     slices: tuple[Manifest, ...]
     """The slices, of every generation."""
     is_recorded: bool = False
     """True for a state in a recording, between two writes of the driver."""
     emptied: frozenset[PoolName] = frozenset()
-    """The pools that have had no slice at a time since the snapshot before."""
+    """The pools that have had no slice at some time since the previous snapshot."""
 
 
 class _Write(Struct, frozen=True):
@@ -43,7 +43,7 @@ class _Write(Struct, frozen=True):
 
     subject: Manifest
     event: str = ""
-    """The type of the watch event; empty for an object by itself."""
+    """The type of the watch event; empty for a plain object."""
 
     @property
     def key(self) -> str:
@@ -60,7 +60,7 @@ class Publication(Struct, frozen=True):
     driver: str
     """The name of the driver."""
     snapshots: tuple[Snapshot, ...]
-    """Its snapshots; none if nothing but a chart is checked."""
+    """Its snapshots; none if only a chart is checked."""
 
 
 def read_publication(
@@ -100,7 +100,9 @@ def _list_writes(documents: Iterable[Document]) -> Iterator[_Write]:
 
 
 def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
-    """Return the only driver of the slices, or the one that was named. Raises UsageError."""
+    """Return the only driver of the slices, or the driver that the user named. Raises
+    UsageError.
+    """
     drivers = sorted({one.slice.driver for one in slices if one.slice.driver})
     if driver is not None and (driver in drivers or not drivers):
         return driver
@@ -119,7 +121,7 @@ def _choose_driver(slices: Iterable[Manifest], driver: str | None) -> str:
 
 
 def _split(name: str, writes: Sequence[_Write]) -> list[Snapshot]:
-    """Return the snapshot of a source, or the snapshots of a recording, one each time that slices
+    """Return the snapshot of a source or, for a recording, a snapshot for each time that slices
     recur.
 
     Raises InputError for a recording that is too long.
@@ -143,7 +145,7 @@ def _split(name: str, writes: Sequence[_Write]) -> list[Snapshot]:
                     hint="record one node: --field-selector spec.nodeName=NODE",
                 )
         recent.add(key)
-        states.pop(key, None)  # the newest write comes last
+        states.pop(key, None)  # so that the newest write comes last
         if write.event != _DELETED:
             states[key] = write.subject
         elif not any(_pool_of(other) == write.pool for other in states.values()):
@@ -165,8 +167,8 @@ def _pool_of(subject: Manifest) -> PoolName:
 def _drop_deleted(states: dict[str, Manifest]) -> dict[str, Manifest]:
     """Return the states, in the order of their writes, without slices that must have been deleted.
 
-    A watch without events does not show a deletion; but a generation that has more slices than its
-    newest one announces has lost the oldest.
+    A watch without events does not show deletions. But if a generation has more slices than its
+    newest slice announces, the oldest slices must have been deleted.
     """
     counts: Counter[tuple[str, str, int]] = Counter()
     announced: dict[tuple[str, str, int], int] = {}
@@ -180,7 +182,7 @@ def _drop_deleted(states: dict[str, Manifest]) -> dict[str, Manifest]:
 
 
 def _refuse_wrong_order(snapshots: Sequence[Snapshot]) -> None:
-    """Raise UsageError if an object is older in a later snapshot."""
+    """Raise UsageError if an object in a later snapshot is older than in an earlier one."""
     versions: dict[str, tuple[int, str]] = {}
     for snapshot in snapshots:
         for written in snapshot.slices:

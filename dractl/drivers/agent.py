@@ -1,5 +1,5 @@
-"""Drivers whose devices only a vendor's agent knows: rendered from the devices that a machine file
-reports.
+"""Drivers whose devices only a vendor's agent knows; these are rendered from the devices that a
+machine file reports.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from dractl.topology.machine import Machine
 
 
 def keep_as_listed(device: dict[str, Any]) -> dict[str, Any]:
-    """Return the device as the file has it."""
+    """Return the device unchanged, as the file has it."""
     return device
 
 
@@ -19,7 +19,7 @@ class Agent(Known, frozen=True):
     """The profile of such a driver."""
 
     shape: Callable[[dict[str, Any]], dict[str, Any]] = keep_as_listed
-    """Completes a device with the fields that the driver always adds."""
+    """A function that completes a device with the fields that the driver always adds."""
 
     def present(self, machine: Machine) -> bool:
         return any(item.driver == self.name for item in machine.reported)
@@ -67,8 +67,6 @@ def _fill_in(policy: Any, whole: str) -> Any:
 def steps(
     least: str, step: str, *, default: str = "all", most: str | None = "all"
 ) -> dict[str, Any]:
-    """Return the policy of a capacity that is given out in steps, between ``least``
-    and ``most``.
-    """
+    """Return the policy of a capacity that is given out in steps between ``least`` and ``most``."""
     valid = {"min": least, **({"max": most} if most is not None else {}), "step": step}
     return {"default": default, "validRange": valid}

@@ -1,4 +1,4 @@
-"""Compares published with rendered devices, one by one, independently of the names of slices."""
+"""Compares published devices with rendered ones one by one, whatever the names of their slices."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from dractl.objects import newest, slice_of
 
 _MISSING = object()
 
-# Values that only the process of a driver knows: dra-example-driver draws them from Go's random
+# Values that only the driver's process knows, since dra-example-driver takes them from Go's random
 # generator. kubernetes-sigs/dra-example-driver internal/profiles/gpu/gpu.go
 _PROCESS_OWN_VALUES = frozenset(
     {("gpu.example.com", "attributes.uuid"), ("net.example.com", "attributes.uuid")}
@@ -23,7 +23,7 @@ class DeviceDiff(Struct, frozen=True):
     driver: str
     device: str
     path: str
-    """The field that differs; "" if the whole device is on one side only."""
+    """The field that differs; "" if only one side has the device."""
     published: Any
     """The published value; None if the slice lacks it."""
     rendered: Any
@@ -36,8 +36,8 @@ def differences(
     node_name: str,
     drivers: Iterable[str],
 ) -> tuple[DeviceDiff, ...]:
-    """Return differences between the devices of ``node_name`` of these drivers; order and names of
-    slices do not matter, nor values that only the driver's process knows.
+    """Return the differences between the devices of ``node_name`` of these drivers. The order and
+    names of slices do not matter, and neither do values that only the driver's process knows.
     """
     theirs = devices(published, node_name, frozenset(drivers))
     ours = devices(rendered, node_name, frozenset(drivers))
@@ -66,7 +66,9 @@ def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 def devices(
     slices: Iterable[Mapping[str, Any]], node_name: str, drivers: frozenset[str]
 ) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Return the devices of a node by driver and name, of each pool's newest generation."""
+    """Return the devices of a node by driver and name, taken from the newest generation of each
+    pool.
+    """
     views = (slice_of(to_v1(item)) for item in slices)
     wanted = [item for item in views if item.node == node_name and item.driver in drivers]
     return {

@@ -1,5 +1,5 @@
-"""``dra.cpu``: CPUs as devices, by NUMA node (the driver's default), socket, machine, or one by
-one.
+"""``dra.cpu``: CPUs as devices, grouped by NUMA node (the driver's default), socket or machine, or
+one by one.
 
 Source: kubernetes-sigs/dra-driver-cpu, pkg/device/builder.go (v0.2: pkg/driver/dra_hooks.go),
 pkg/cpuinfo, pkg/pcie.
@@ -20,7 +20,7 @@ from dractl.topology.machine import Core, Machine
 
 NAME = "dra.cpu"
 _GROUPS = ("numanode", "socket", "machine")
-# pkg/pcie: exactly this form, so VMD's pci10000:00 is skipped
+# pkg/pcie accepts exactly this form, so it skips VMD's pci10000:00
 _ROOT = re.compile(r"pci[0-9a-f]{4}:[0-9a-f]{2}\Z")
 _DEVICES_PER_SLICE, _DEVICES_PER_SLICE_WITH_LISTS = 128, 64  # Config.DevicesPerResourceSlice
 _SKIP_REASON = "/sys does not show their package, core, NUMA node or cache"
@@ -62,7 +62,8 @@ class _Cpu(Known, frozen=True):
         devices = _cpu_devices(node) if mode == "individual" else _group_devices(node, group_by)
         size = _DEVICES_PER_SLICE_WITH_LISTS if with_roots else _DEVICES_PER_SLICE
         if mode == "grouped" and not options.has(NAME, "split-groups"):
-            # Up to 0.2 only individual CPUs are split (pkg/driver/dra_hooks.go)
+            # Up to 0.2, only individual CPUs are split over several slices
+            # (pkg/driver/dra_hooks.go)
             size = max(len(devices), 1)
         slices = tuple(
             Slice(tuple(devices[start : start + size])) for start in range(0, len(devices), size)
@@ -80,7 +81,7 @@ PROFILE = _Cpu(NAME)
 
 
 class _Node(Struct, frozen=True):
-    """The input of devices."""
+    """The facts about a node from which devices are made."""
 
     machine: Machine
     cpus: dict[int, Core]
@@ -121,7 +122,7 @@ def _parse_reserved_cpus(options: Options) -> frozenset[int]:
 
 
 def _cpus(machine: Machine) -> dict[int, Core]:
-    """Return the online CPUs with their core; the driver skips CPUs without complete topology
+    """Return the online CPUs with their cores; the driver skips CPUs with incomplete topology
     (populateTopologyInfo).
     """
     uncached = cpulist.parse(machine.cpus.uncached or "")
@@ -135,8 +136,8 @@ def _cpus(machine: Machine) -> dict[int, Core]:
 
 
 def _smt(machine: Machine, *, clusters: bool) -> bool:
-    """Return True if the machine has SMT (IsSMTEnabled); if smt/control cannot be read or is
-    another word, there are more CPUs than cores.
+    """Return True if the machine has SMT (IsSMTEnabled). If smt/control cannot be read or has
+    another value, SMT means more CPUs than cores.
     """
     control = (machine.cpus.smt_control or "").lower()
     if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):
@@ -148,7 +149,7 @@ def _smt(machine: Machine, *, clusters: bool) -> bool:
 
 
 _CoreKey = tuple[int, int | None, int]
-"""Package, cluster and number of a core."""
+"""The package, cluster and number of a core."""
 
 
 def _key(core: Core, *, clusters: bool) -> _CoreKey:
@@ -180,8 +181,8 @@ def _group_devices(node: _Node, group_by: str) -> list[dict[str, Any]]:
             "machine": "cpudevmachine",
         }
         if group_by == "numanode":
-            # The value of any CPU of the group (UnsortedList()[0]): random where a node spans
-            # packages.
+            # The value of an arbitrary CPU of the group (UnsortedList()[0]), which is random if a
+            # node spans packages.
             attributes |= {"dra.cpu/socketID": node.cpus[members[0]].package, **node.numa(key)}
         elif group_by == "socket":
             attributes |= {"dra.cpu/socketID": key}
@@ -199,9 +200,9 @@ def _group_devices(node: _Node, group_by: str) -> list[dict[str, Any]]:
 
 
 def _cpu_devices(node: _Node) -> list[dict[str, Any]]:
-    """Return the devices of Build: the two threads of a core one after the other, cores by their
-    first CPU, so that taking devices in order fills whole cores. The driver does not support cores
-    of more than two threads (populateCpuSiblings).
+    """Return the devices of Build: the two threads of a core are next to each other, and cores are
+    sorted by their first CPU, so that devices taken in order fill whole cores. The driver does not
+    support cores of more than two threads (populateCpuSiblings).
     """
     threads: dict[tuple[int, int | None, int], list[int]] = {}
     for cpu, core in node.cpus.items():
@@ -242,8 +243,8 @@ def _scans_roots(machine: Machine) -> bool:
 
 
 def _roots(machine: Machine) -> dict[str, frozenset[int]]:
-    """Return the PCIe roots and the CPUs near them. A described machine has no roots of its own,
-    but functions.
+    """Return the PCIe roots with the CPUs near them. A described machine has no roots itself, so
+    they come from its functions.
     """
     if not _scans_roots(machine):
         return {}

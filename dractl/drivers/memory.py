@@ -1,4 +1,4 @@
-"""``dra.memory``: memory and huge pages by NUMA node, in parts chosen by claims.
+"""``dra.memory``: memory and huge pages by NUMA node, of which claims take any amount.
 
 Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go,
 pkg/unitconv/unit.go, hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.
@@ -22,10 +22,10 @@ class _Memory(Known, frozen=True):
         return any(node.memory_bytes for node in machine.numa_nodes)
 
     def publish(self, machine: Machine, options: Options) -> Inventory:  # noqa: ARG002
-        slices: dict[int, list[dict[str, Any]]] = {}  # by huge page size; memory is 0
+        slices: dict[int, list[dict[str, Any]]] = {}  # by the size of huge pages, with 0 for memory
         comments: dict[str, str] = {}
         notices: list[str] = []
-        # As ghw lists nodes: by the names of their folders, so that node10 comes before node2.
+        # In ghw's order of nodes: by the names of their folders, so that node10 comes before node2.
         for place, node in enumerate(sorted(machine.numa_nodes, key=lambda node: str(node.id))):
             if node.memory_bytes is None:
                 notices.append(f"{NAME}: how much memory NUMA node {node.id} has is unknown here")
@@ -58,7 +58,9 @@ PROFILE = _Memory(NAME)
 
 
 def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:
-    """Yield the size of huge pages, 0 for memory, and the bytes of that kind."""
+    """Yield the size of the pages (0 for memory) and the number of bytes, for each kind of
+    memory.
+    """
     if node.memory_bytes:
         yield 0, node.memory_bytes
     for pages in sorted(node.huge_pages, key=lambda pages: pages.size_bytes):
@@ -67,7 +69,7 @@ def _amounts(node: NumaNode) -> Iterator[tuple[int, int]]:
 
 
 def _device(place: int, huge: int, amount: int, machine: Machine) -> dict[str, Any]:
-    """Return the device of ToDevice; the requestPolicy is of whole pages."""
+    """Return the device of ToDevice; its requestPolicy allows whole pages."""
     page = huge or machine.host.page_bytes
     size: dict[str, Any] = {"value": binary_quantity(amount)}
     if page is not None:

@@ -2,10 +2,10 @@
 or all nodes.
 
 A pool is a document ``{driver: camera.example.com, pool: yard, allNodes: true, devices: [...]}``.
-Instead of ``allNodes`` it can have a ``nodeSelector``, a map of labels or a NodeSelector; where
-each device has its own, the pool has none. A device has ``name``, ``attributes`` and ``capacity``
-as plain values (``{version: 1.2.3}`` for a version), and whatever else the API knows of devices,
-such as ``bindingConditions``.
+Instead of ``allNodes`` it can have a ``nodeSelector``, which is a map of labels or a NodeSelector.
+If each device has its own node selection, the pool has none. A device has ``name``, ``attributes``
+and ``capacity`` as plain values (``{version: 1.2.3}`` for a version), and any other field of a
+device in the API, such as ``bindingConditions``.
 """
 
 import re
@@ -137,7 +137,7 @@ def _slices(document: Document, target: Target, notices: list[str]) -> Iterator[
             "spec": spec,
         }
         for violation in validate(item, target):
-            if violation.type is not None:  # the server reports it
+            if violation.type is not None:  # the API server reports it
                 raise _violation_error(document, violation, number * most)
         yield item
 
@@ -218,7 +218,7 @@ def _nodes(
 
 
 def _selector(document: Document, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    """Return a map of labels as a NodeSelector; a NodeSelector as it is."""
+    """Return a map of labels as a NodeSelector, and a NodeSelector unchanged."""
     if not isinstance(value, dict) or not value:
         raise _error(document, path, "nodeSelector must be a map of labels, or a NodeSelector")
     if "nodeSelectorTerms" in value:

@@ -28,7 +28,8 @@ class _Nvme(Known, frozen=True):
         comments: dict[str, str] = {}
         left_out: dict[str, str] = {}
         notices: list[str] = []
-        # A namespace is of the controller that its name begins with, as the driver looks for them.
+        # A namespace belongs to the controller with whose name it begins, since the driver searches
+        # by that prefix.
         disks = {
             space.name: space
             for controller in machine.nvme_controllers
@@ -83,13 +84,13 @@ def _skip_reason(
 
 
 def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
-    """Return True for a disk of hasMountedNamespace: mounted, itself or a partition, or a partition
-    that has holders; the disk's own holders do not count.
+    """Return True for a disk for which hasMountedNamespace is true: the disk or a partition is
+    mounted, or a partition has holders. Holders of the disk itself do not count.
 
-    The driver looks for the name anywhere in /proc/mounts, so that nvme0n10 makes nvme0n1 a mounted
-    disk, too.
+    The driver searches for the name anywhere in /proc/mounts, so nvme0n10 makes nvme0n1 a mounted
+    disk as well.
     """
-    if space.mounted is None:  # snapshots once did not tell mounts from holders
+    if space.mounted is None:  # old snapshots did not distinguish mounts from holders
         return space.in_use is True
     mounted = any(other.mounted and space.name in name for name, other in disks.items())
     return mounted or any(name != space.name for name in space.held)
@@ -98,7 +99,9 @@ def _is_used(space: NvmeNamespace, disks: Mapping[str, NvmeNamespace]) -> bool:
 def _device(
     controller: NvmeController, pci: PciDevice, spaces: list[NvmeNamespace], machine: Machine
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the device, and the names of attributes that it has on the node and not here."""
+    """Return the device, and the names of attributes that it has on the node but that are unknown
+    here.
+    """
     attributes: dict[str, Any] = {
         "dra.nvme/model": _sanitize(controller.model),
         "dra.nvme/serial": _sanitize(controller.serial),

@@ -1,9 +1,9 @@
 """Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
 Schemas are files of the pack of facts, written from each driver's API types and validation. They
-are JSON Schema, with ``since`` for a field that came with a version of the driver, and
-``enumSince`` for such values. A driver checks its configuration only when a pod starts, so nobody
-reports an error earlier.
+are JSON Schema, with ``since`` for a field that a version of the driver introduced, and
+``enumSince`` for such values. A driver checks its configuration only when a pod starts, so no
+component reports an error earlier.
 """
 
 import ipaddress
@@ -26,15 +26,15 @@ class OpaqueFault(Struct, frozen=True):
     """A fault that a driver would report."""
 
     path: Path
-    """The place in the parameters."""
+    """The place of the fault in the parameters."""
     message: str
     """The reason."""
     key: bool = False
-    """True if the fault is the key at ``path``, not its value."""
+    """True if the key at ``path`` is at fault, and not its value."""
     nearest: str | None = None
     """The nearest right name."""
     unreleased: bool = False
-    """True if only a version that is not released yet takes it."""
+    """True if only an unreleased version accepts it."""
 
 
 def drivers_with_schema() -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def find_faults(validator: Any, parameters: Mapping[str, Any]) -> tuple[OpaqueFa
         if fault.path != path and fault.path[: len(path)] == path
     }
     faults -= inside
-    # A misspelt name is not reported as missing, too.
+    # A misspelt name is not reported as missing as well.
     faults -= {
         OpaqueFault(fault.path[:-1], f'"{fault.nearest}" is required')
         for fault in faults
@@ -81,8 +81,8 @@ def find_faults_in_claim(
     """Yield the entries of a claim's ``devices.config`` that drivers would refuse: index of the
     entry, driver, fault.
 
-    Parameters with another apiVersion are left out: they may belong to another driver with the same
-    name. So are fields that a later version takes: that version may run.
+    Parameters with another apiVersion are left out, since they may belong to another driver with
+    the same name. Fields that a later version accepts are left out too, since that version may run.
     """
     for index, entry in enumerate(configurations):
         opaque = entry.get("opaque")
@@ -135,7 +135,7 @@ def _validator(driver: str, at: str) -> Any:
 
 
 def _version_phrase(driver_facts: facts.Driver, since: str) -> str:
-    """Return the words for the version that brought something."""
+    """Return the words for the version that introduced something."""
     version = next(release for release in driver_facts.releases if release.name == since)
     return (
         f"{since}, seen on {version.seen} {_UNRELEASED}"
@@ -183,7 +183,7 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
     """Yield the faults for one error of jsonschema, in words."""
     path: Path = tuple(error.absolute_path)
     rule, allowed, value = error.validator, error.validator_value, error.instance
-    # anyOf and the like: the intended branch is the one that is not a constant
+    # for anyOf and the like, the intended branch is the one that is not a constant
     if error.context:
         for inner in error.context:
             if inner.validator != "const":
@@ -214,7 +214,7 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
                 )
         return
     if rule == "required":
-        # One error for each name, without the name.
+        # One error for each unknown name; the message does not contain the name.
         yield from (
             OpaqueFault(path, f'"{name}" is required') for name in allowed if name not in value
         )
@@ -223,7 +223,7 @@ def _faults(error: Any) -> Iterator[OpaqueFault]:
 
 
 def _value_faults(error: Any, path: Path) -> Iterator[OpaqueFault]:
-    """Yield the fault of a value that a rule of its schema refuses."""
+    """Yield the fault of a value that violates a rule of its schema."""
     rule, allowed, value = error.validator, error.validator_value, error.instance
     nearest = None
     if rule == "const":

@@ -1,5 +1,5 @@
-"""``ovsdpdk.k8snetworkplumbingwg.io``: ports of OVS-DPDK bridges, as an OvsDpdkResourcePolicy names
-the bridges.
+"""``ovsdpdk.k8snetworkplumbingwg.io``: ports of the OVS-DPDK bridges that an OvsDpdkResourcePolicy
+names.
 
 Source: k8snetworkplumbingwg/dra-driver-ovsdpdk@fa2d316 pkg/devicestate/devicestate.go
 (bridgeToDevice).

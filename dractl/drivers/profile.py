@@ -18,7 +18,9 @@ class Options(Struct, frozen=True):
     node_name: str
     target: Target
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Driver versions by driver name (absent: the newest release that dractl knows)."""
+    """The versions of drivers, by driver name; the newest release that dractl knows if a driver is
+    absent.
+    """
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Driver options, ``{driver: {name: value}}``."""
 
@@ -28,7 +30,7 @@ class Options(Struct, frozen=True):
 
     def has(self, driver: str, change: str) -> bool:
         """Return True if a change (a row of the driver's file in the pack) is in effect in the
-        version asked for.
+        requested version.
         """
         return facts_of(driver).has(change, self.versions.get(driver))
 
@@ -67,7 +69,7 @@ class Slice(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """Devices that a driver would publish for a node, in its own order."""
+    """Devices that a driver would publish for a node, in the driver's own order."""
 
     slices: tuple[Slice, ...] = ()
     comments: Mapping[str, str] = field(default_factory=dict)
@@ -78,11 +80,13 @@ class Inventory(Struct, frozen=True):
     """Remarks for the user."""
     unpublished: str | None = None
     """The reason why the driver publishes nothing at all: it does not start on this machine. None
-    if the driver runs, even if there is no device. (:func:`dractl.drivers.render` finds slices that
-    the API server refuses.)
+    if the driver runs, even if there is no device. :func:`dractl.drivers.render` reports slices
+    that the API server refuses.
     """
     unknown: frozenset[str] = frozenset()
-    """Full names of attributes and capacities that devices have, but whose values nobody read."""
+    """Full names of the attributes and capacities that devices have, but whose values were not
+    read.
+    """
 
     @property
     def devices(self) -> tuple[dict[str, Any], ...]:
@@ -104,8 +108,8 @@ def single_slice(devices: Iterable[dict[str, Any]]) -> tuple[Slice, ...]:
 
 
 class Known(Struct, frozen=True):
-    """A driver that the pack of facts knows. A profile is a value of a class below this; the
-    registry lists them.
+    """A driver that the pack of facts describes. A profile is a value of a subclass; the registry
+    lists the profiles.
     """
 
     name: str
@@ -121,7 +125,7 @@ class Known(Struct, frozen=True):
         raise NotImplementedError
 
     def publish(self, machine: Machine, options: Options) -> Inventory:
-        """Return the devices, with the attributes of any version."""
+        """Return the devices with the attributes of all versions."""
         raise NotImplementedError
 
     def inventory(self, machine: Machine, options: Options) -> Inventory:

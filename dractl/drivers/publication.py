@@ -1,4 +1,4 @@
-"""The devices that drivers would publish for a node, joined to the PCI functions that they are."""
+"""The devices that drivers would publish for a node, each with its PCI function."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,9 +12,11 @@ from dractl.drivers.rendering import Rendering
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
 from dractl.topology.machine import Machine
 
-# The drivers that users mean by "2 GPUs and a NIC"; drivers of GPUs have their vendor's PCI id.
+# The drivers that users mean by "2 GPUs and a NIC"; drivers of GPUs have the PCI id of their
+# vendor.
 GPU_DRIVERS = {"gpu.nvidia.com": "0x10de", "gpu.amd.com": "0x1002", "gpu.intel.com": "0x8086"}
-_PARTS = {"mig": "mig", "amdgpu-partition": "partition"}  # kinds by the drivers' attribute type
+# Kinds of devices, by the drivers' attribute type
+_PARTS = {"mig": "mig", "amdgpu-partition": "partition"}
 NET_DRIVERS = frozenset({"dra.net"})
 
 _ADDRESSES = (PCI_BUS_ID, "dra.net/pciAddress", "pciAddress")
@@ -35,13 +37,17 @@ class Published(Struct, frozen=True):
     bdf: str | None = None
     """The function that the device is, or is a part of."""
     pcie_root: str | None = None
-    """The standard attribute that claims match by; None if the driver publishes none."""
+    """The standard attribute that constraints of claims compare; None if the driver publishes
+    none.
+    """
     numa_node: int | None = None
-    """The standard attribute that claims match by; None if the driver publishes none."""
+    """The standard attribute that constraints of claims compare; None if the driver publishes
+    none.
+    """
     uuid: str | None = None
     guessed: bool = False
     """True if the name depends on a fact that is unknown here, such as the minor number of a GPU
-    that NVML was not asked about.
+    for which NVML was not queried.
     """
 
     @property
@@ -58,7 +64,7 @@ class Publication(Struct, frozen=True, dict=True):
     """The devices that the node's drivers would publish, and the functions that they would not."""
 
     drivers: Mapping[str, str] = field(default_factory=dict)
-    """The version that was rendered, by driver with devices."""
+    """The version that was rendered, for each driver that has devices."""
     devices: tuple[Published, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
     """The reason why a driver publishes nothing on this node, by driver."""
@@ -83,7 +89,7 @@ class Publication(Struct, frozen=True, dict=True):
         not at all.
 
         NVIDIA's driver names a MIG device after its GPU (``gpu-0-mig-1g5gb-19-3``, mig.go
-        ToCanonicalName), so a GPU whose MIG devices alone are published still has a name:
+        ToCanonicalName), so a GPU of which only MIG devices are published still has a name:
         ``gpu-0-mig-*``.
         """
         devices = self.devices_of(bdf)
@@ -102,8 +108,8 @@ NOTHING = Publication()
 
 
 def publication(rendering: Rendering, machine: Machine) -> Publication:
-    """Return the devices that ``rendering``, made for ``machine`` with the drivers' current
-    releases, publishes of its functions.
+    """Return the devices that ``rendering`` publishes for the functions of ``machine``; it was made
+    with the drivers' current releases.
     """
     devices = tuple(_list_devices(rendering, machine))
     left_out = {
@@ -146,13 +152,13 @@ def _list_devices(rendering: Rendering, machine: Machine) -> Iterable[Published]
                 numa_node=_single(attributes.get(NUMA_NODE, {})),
                 uuid=attributes.get("uuid", {}).get("string"),
                 guessed=driver == "gpu.nvidia.com"
-                and bdf in partial,  # it names GPUs by NVML's minor number
+                and bdf in partial,  # the driver names GPUs by NVML's minor number
             )
 
 
 def _guess_reasons(machine: Machine, silent: Mapping[str, str]) -> dict[str, str]:
-    """Return the reasons why functions would not be published about which their drivers report
-    nothing.
+    """Return the reasons why functions would not be published, for functions about which their
+    drivers report nothing.
     """
     reasons: dict[str, str] = {}
     for device in machine.pci_devices:
@@ -172,7 +178,7 @@ def _guess_reasons(machine: Machine, silent: Mapping[str, str]) -> dict[str, str
 
 
 def address(name: str, attributes: Mapping[str, Any]) -> str | None:
-    """Return the PCI address that a device gives as an attribute, or else in its name."""
+    """Return the PCI address in a device's attributes, or else in its name."""
     given = next(
         (text for key in _ADDRESSES if (text := attributes.get(key, {}).get("string"))), None
     )
@@ -183,7 +189,7 @@ def address(name: str, attributes: Mapping[str, Any]) -> str | None:
 
 
 def _single(value: Mapping[str, Any]) -> int | None:
-    """Return an integer attribute; of the list form (gate DRAListTypeAttributes) the first item,
+    """Return an integer attribute; for the list form (gate DRAListTypeAttributes), its first item,
     which is the device's own node.
     """
     numbers = value.get("ints", ())

@@ -38,8 +38,8 @@ _MODULES = {
     "cpu.example.com": "example.cpu",
 }
 
-# Drivers that few nodes run although most have the hardware, that show nothing without policies, or
-# need no hardware.
+# Drivers that are not rendered by default: few nodes run them although most have the hardware, or
+# they publish nothing without policies, or they need no hardware.
 ONLY_NAMED = (
     "sriovnetwork.k8snetworkplumbingwg.io",
     "dra.memory",
@@ -57,7 +57,7 @@ def names() -> tuple[str, ...]:
 
 
 def by_default() -> tuple[str, ...]:
-    """Return the drivers that are rendered if none is named."""
+    """Return the drivers that are rendered if the user names none."""
     return tuple(name for name in _MODULES if name not in ONLY_NAMED)
 
 

@@ -1,5 +1,5 @@
-"""Turns inventories into the objects that an API server would store: pools, slices, and the fields
-that a release drops or refuses.
+"""Turns inventories into the objects that an API server would store: pools and slices, without the
+fields that a release drops or refuses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from dractl.topology.machine import Machine
 from dractl.validation import rules
 
 _MAX_NAME = 253
-_MAX_NAMED = 4  # addresses in one remark
+_MAX_NAMED = 4  # maximum number of addresses in one remark
 
 
 class Rendering(Struct, frozen=True):
@@ -27,9 +27,9 @@ class Rendering(Struct, frozen=True):
     slices: tuple[dict[str, Any], ...] = ()
     device_classes: tuple[dict[str, Any], ...] = ()
     comments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Lines for objects, by name."""
+    """Comment lines above objects, by the name of the object."""
     left_out: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By driver, the PCI functions that it does not publish and the reason for each."""
+    """The PCI functions that a driver does not publish, each with the reason, by driver."""
     notices: tuple[str, ...] = ()
     """The drivers' other remarks."""
     unpublished: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Rendering(Struct, frozen=True):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """One line for each driver and reason to leave functions out, then the notices."""
+        """One line for each driver and each reason to leave functions out, then the notices."""
         lines = []
         for driver, functions in self.left_out.items():
             for why in dict.fromkeys(functions.values()):
@@ -64,7 +64,7 @@ def render(
 ) -> Rendering:
     """Return the slices that ``drivers`` would publish for the machine as a node.
 
-    By default these are the drivers of registry.by_default whose hardware is present. Raises
+    By default, the drivers are those of registry.by_default whose hardware is present. Raises
     Unsupported for releases before 1.34, UsageError for unknown drivers, versions and settings.
     """
     if not options.target.has("served-by-default"):
@@ -118,7 +118,7 @@ def render(
 
 
 def _stand_in_notices(profile: Known, options: Options) -> Iterator[str]:
-    """Yield the notice that another version is rendered than the one asked for."""
+    """Yield a notice if another version is rendered than the requested one."""
     asked = options.versions.get(profile.name)
     stand_in = profile.catalogue.stand_in(asked)
     if stand_in is None:
@@ -131,9 +131,9 @@ def _stand_in_notices(profile: Known, options: Options) -> Iterator[str]:
 
 
 def _with_gates(options: Options) -> Options:
-    """Return the options for a cluster whose feature gates are those given to drivers. A driver is
-    started with a gate of Kubernetes, such as DRAListTypeAttributes, if the cluster has it on;
-    otherwise its slices are refused.
+    """Return the options for a cluster whose feature gates are the ones that the drivers' options
+    set. A driver is started with a gate of Kubernetes, such as DRAListTypeAttributes, if the
+    cluster has it on; otherwise its slices are refused.
     """
     given = {
         name
@@ -230,8 +230,8 @@ def _refusal(slices: list[dict[str, Any]], options: Options) -> str | None:
 def drop_fields(
     spec: dict[str, Any], kind: str, target: Target, about: str, notices: list[str]
 ) -> None:
-    """Remove, in place, the fields that an API server of the target release would not store; add
-    one notice per field.
+    """Remove, in place, the fields that an API server of the target release would not store, and
+    add one notice for each field.
     """
     gone = (*fields_dropped_by(kind, target), *unknown_fields(kind, target.release))
     notices += [

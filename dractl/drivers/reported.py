@@ -1,9 +1,9 @@
-"""Devices known only to a vendor's agent: read from a machine file, checked against the driver's
-catalogue, rendered.
+"""Devices known only to a vendor's agent: they are read from a machine file, checked against the
+driver's catalogue, and rendered.
 
 Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or
 nothing of them. A machine file (``dractl render --hardware FILE``) can list the agent's reports;
-nothing is added to it.
+nothing is added to them.
 """
 
 import re
@@ -27,7 +27,7 @@ _WANTED = {
 
 
 class Unpublishable(Exception):
-    """A value that the driver cannot publish, with its ``path`` inside the device."""
+    """A value that the driver cannot publish, with the value's ``path`` in the device."""
 
     def __init__(self, path: tuple[str, ...], message: str, hint: str | None = None) -> None:
         super().__init__(message)

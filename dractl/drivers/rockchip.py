@@ -11,7 +11,9 @@ NAME = "dra.rockchip.com"
 
 
 def _shape(device: dict[str, Any]) -> dict[str, Any]:
-    """Return a share for each claim; the range has no step with a single share."""
+    """Return the device with one share for each claim; with a single share, the range has no
+    step.
+    """
     capacity = device.get("capacity", {})
     if "shares" not in capacity:
         return {**device, "allowMultipleAllocations": True}

@@ -22,10 +22,10 @@ from dractl.topology.standard_attributes import pci_bus_id, publish_pcie_root
 
 NAME = "sriovnetwork.k8snetworkplumbingwg.io"
 _MULTUS = "k8s.cni.cncf.io"
-# The physical port's phys_port_name (k8snetworkplumbingwg/sriovnet physPortRepRegex)
+# The phys_port_name of a physical port (k8snetworkplumbingwg/sriovnet physPortRepRegex)
 _UPLINK = re.compile(r"p\d+\Z")
 _LINK_TYPES = {"ether": "ethernet", "infiniband": "infiniband"}
-# NormalizeLinkType; the CRD allows no other.
+# NormalizeLinkType; the CRD allows no other values.
 _ASKED_LINK_TYPES = {
     "eth": "ethernet",
     "ethernet": "ethernet",
@@ -33,7 +33,7 @@ _ASKED_LINK_TYPES = {
     "infiniband": "infiniband",
 }
 
-# Fields of a policy's ResourceFilter, and the attribute that each compares.
+# Fields of a policy's ResourceFilter, each with the attribute that it compares.
 _FILTERS = {
     "vendors": "vendor",
     "devices": "deviceID",
@@ -75,7 +75,7 @@ def _families(
     """
     functions: dict[str, list[PciDevice]] = {}
     for pci in machine.pci_devices:
-        # GetVFList follows the links virtfnN
+        # GetVFList follows the links named virtfnN
         if pci.sriov is not None and pci.sriov.vf_index is not None:
             functions.setdefault(str(pci.physical_function), []).append(pci)
     for parent in network_functions(machine):
@@ -178,8 +178,8 @@ def _link_type(options: Options) -> str | None:
 
 
 def _is_selected(facts: dict[str, Any], link_type: str | None, options: Options) -> bool:
-    """Return True for a device of deviceMatchesFilter: each given list must contain the device's
-    value, as written.
+    """Return True for a device that deviceMatchesFilter accepts: each given list must contain the
+    device's value literally.
     """
     for name, attribute in _FILTERS.items():
         asked = options.setting(NAME, name)

@@ -29,8 +29,8 @@ def numa_nodes(device: PciDevice, machine: Machine) -> dict[str, Any]:
 
 
 def numa_node(device: PciDevice | None) -> dict[str, Any]:
-    """Return the scalar form. A function without a node has no attribute, as -1 would match every
-    other -1; nor has one whose address has not the standard form (numa_linux.go
+    """Return the scalar form. A function without a node has no attribute, since -1 would match
+    every other -1; neither has a function whose address is not in the standard form (numa_linux.go
     GetNUMANodeAttributeByPCIBusID).
     """
     return {

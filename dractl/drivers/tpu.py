@@ -1,4 +1,5 @@
-"""``tpu.google.com``: Google TPUs, from their PCI functions and the node's labels about its slice.
+"""``tpu.google.com``: Google TPUs, from their PCI functions and the node's labels about its TPU
+slice.
 
 Source: kubernetes-sigs/dra-driver-google-tpu@f5a9d8c
 cmd/tpu-dra-kubeletplugin/{manager.go,hardware.go,util.go}.
@@ -14,9 +15,9 @@ from dractl.topology.machine import Machine, PciDevice
 
 NAME = "tpu.google.com"
 _VENDOR = "0x1ae0"
-_NO_TPU = ("0x001f", "0x0042", "0xabcd")  # NVMe and network functions of the same vendor
+_NO_TPU = ("0x001f", "0x0042", "0xabcd")  # NVMe and network functions with the same vendor id
 
-# Accelerators are named as node labels name them; tpuN is its own generation.
+# Node labels use these names for accelerators; a name tpuN is its own generation.
 _OWN_GENERATION = re.compile(r"tpu\d+[a-z]?\Z")
 
 

@@ -1,5 +1,5 @@
-"""Attribute and capacity values in the form of a ResourceSlice. ``None`` yields nothing: unknown
-values are absent.
+"""Attribute and capacity values in the form of a ResourceSlice. ``None`` yields no entry, so that
+unknown values are absent.
 """
 
 import re
@@ -24,7 +24,7 @@ def to_attributes(found: dict[str, Any]) -> Values:
 
 def value(item: Any) -> dict[str, Any]:
     """Return one attribute's value."""
-    if isinstance(item, dict):  # already one, such as a version
+    if isinstance(item, dict):  # the value has the API's form already, such as a version
         return item
     if isinstance(item, bool):
         return {"bool": item}
@@ -40,8 +40,8 @@ _SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(\+[0-9A
 
 
 def version(text: str | None) -> dict[str, Any] | None:
-    """Return a version made strict as Masterminds/semver does it: ``580.65.06`` is ``580.65.6``,
-    ``9.0`` is ``9.0.0``.
+    """Return a version in the strict form that Masterminds/semver makes of it: ``580.65.06``
+    becomes ``580.65.6``, ``9.0`` becomes ``9.0.0``.
 
     None for a text that this library refuses.
     """

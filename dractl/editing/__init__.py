@@ -1,8 +1,8 @@
 """Answers for editors about one open text: diagnostics, hovers, completions, fixes and
 definitions, as plain values.
 
-Lines and columns count from 0 here, and columns count code points; a protocol's own units are its
-server's business.
+Here, lines and columns start at 0, and columns count code points; the server of a protocol converts
+them to the protocol's units.
 """
 
 from dractl.editing.completing import Completion, completions

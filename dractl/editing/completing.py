@@ -22,7 +22,7 @@ _MODES = ("ExactCount", "All")  # resource.k8s.io/v1 DeviceAllocationMode
 
 
 class Completion(Struct, frozen=True):
-    """Something that can stand at a position: it replaces the columns from ``start`` to the
+    """Something that can be inserted at a position: it replaces the columns from ``start`` to the
     position.
     """
 
@@ -32,16 +32,16 @@ class Completion(Struct, frozen=True):
     start: int
     """The first of the columns that it replaces."""
     detail: str = ""
-    """A text that fits on the label's line, such as the type of a field."""
+    """A text that fits on the line of the label, such as the type of a field."""
     about: str = ""
     """A description in Markdown; empty if there is none."""
     text: str | None = None
-    """The text that is inserted; None: the label."""
+    """The text that is inserted; None for the label itself."""
 
 
 def completions(text: str, line: int, column: int, target: Target) -> list[Completion]:
-    """Return everything that is known to fit at a position, whatever is written there so far:
-    editors filter.
+    """Return everything that is known to fit at a position, regardless of the text there so far,
+    since editors filter the list.
     """
     place = place_at(text, line, column)
     if place is None:
@@ -77,7 +77,7 @@ def _in_expression(place: Cursor, column: int) -> Iterator[Completion]:
 
 
 def _string_values(wanted: expressions.Word) -> list[str]:
-    """Return the string values of an attribute, and the product names that known machines have."""
+    """Return the string values of an attribute, and the product names of known machines."""
     items = published.rows_of_name(wanted.kind, f"{wanted.domain}/{wanted.name}")
     values = [value for item in items for value in item.values if isinstance(value, str)]
     if wanted.name == "productName":
@@ -169,9 +169,9 @@ def _list_drivers_of_requests(place: Cursor) -> frozenset[str]:
 
 
 def _rank_attributes(drivers: frozenset[str]) -> list[str]:
-    """Return the names of attributes; names that the devices of most ``drivers`` have come first.
+    """Return the names of attributes; names that devices of the most ``drivers`` have come first.
 
-    A constraint on an attribute that a device lacks never holds.
+    A constraint on an attribute that a device lacks is never satisfied.
     """
     publishers: dict[str, set[str]] = {}
     for item in published.by_kind("attributes"):

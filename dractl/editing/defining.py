@@ -15,7 +15,7 @@ _KINDS = {"deviceClassName": "DeviceClass", **CLAIM_FIELDS}
 
 
 class Definition(Struct, frozen=True):
-    """The place where an object has its name."""
+    """The place of an object's name."""
 
     file: str
     """The file as it was given, or its absolute path."""

@@ -1,4 +1,4 @@
-"""The unfinished part of a device selector, read from the tokens before a position."""
+"""The unfinished part of a device selector, determined from the tokens before a position."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _BRACKETS = ("[", "[?")
 
 
 class Word(Struct, frozen=True):
-    """The kind of word at a position."""
+    """The kind of word that is expected at a position."""
 
     what: str
     """``member``, ``domain``, ``name``, ``value`` or ``driver``."""
@@ -30,7 +30,7 @@ class Word(Struct, frozen=True):
 
 
 def word_before(before: str) -> Word | None:
-    """Return the kind of word that continues a text; None if unknown, and in comments."""
+    """Return the kind of word that continues a text; None if it is unknown, and in comments."""
     text = blank_quotes(before)
     tokens = tokenize(text)
     if not tokens or text[tokens[-1].end :].strip():
@@ -44,8 +44,8 @@ def word_before(before: str) -> Word | None:
 
 
 def blank_quotes(text: str) -> str:
-    """Return the CEL of a YAML scalar that is written on one line; its quotes and escapes become
-    spaces, so columns stay.
+    """Return the CEL of a YAML scalar that is written on one line; its quotes and escapes are
+    replaced by spaces, so that columns stay the same.
     """
     if text[:1] == '"':
         return " " + text[1:].replace('\\"', ' "')
@@ -72,7 +72,7 @@ def _read_member(tokens: Sequence[Token], word: str) -> Word | None:
 
 
 def _in_string(head: Sequence[Token], word: str) -> Word | None:
-    """Return the string that begins after ``head``: a domain, a name, or the literal of a
+    """Return the word for a string that begins after ``head``: a domain, a name, or a literal of a
     comparison.
     """
     if head and head[-1].text in _BRACKETS:
@@ -104,7 +104,7 @@ def _operand(head: Sequence[Token]) -> Sequence[Token]:
 
 
 def _strip_default(operand: Sequence[Token]) -> Sequence[Token]:
-    """Return the operand without ``.orValue(...)`` at its end."""
+    """Return the operand without a final ``.orValue(...)``."""
     if not operand or operand[-1].text != ")":
         return operand
     opening = max((i for i, token in enumerate(operand) if token.text == "("), default=0)
@@ -126,8 +126,8 @@ def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def _texts(tokens: Sequence[Token], count: int) -> list[str]:
-    """Return the texts of the last tokens; empty strings if there are fewer, or if they select from
-    something else.
+    """Return the texts of the last tokens; empty strings if there are fewer tokens, or if they
+    select a field of another value.
     """
     if len(tokens) < count or (len(tokens) > count and tokens[-count - 1].text in _DOTS):
         return [""] * count

@@ -1,4 +1,4 @@
-"""The API's fields around a place: their types, and the feature gates that they need."""
+"""The API's fields at a place: their types, and the feature gates that they need."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SPECS = {
 
 
 def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
-    """Return the type of the value at a path, as the document's apiVersion and kind say; None where
-    that is not known.
+    """Return the type of the value at a path, according to the document's apiVersion and kind; None
+    if it is not known.
     """
     api_version, kind = outline.value("apiVersion"), outline.value("kind")
     if api_version is None or kind is None:
@@ -37,7 +37,7 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
 
 
 def describe_field(outline: Outline, path: Path, target: Target) -> str | None:
-    """Return a field as Markdown: its type and struct, the release that it came with and the gates
+    """Return a field as Markdown: its type and struct, the release that introduced it and the gates
     that it needs.
     """
     shape, holder = shape_at(outline, path, target), shape_at(outline, path[:-1], target)

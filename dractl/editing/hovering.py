@@ -1,4 +1,4 @@
-"""The description that an editor shows for the word under the pointer."""
+"""The description of the word at a position, which an editor shows."""
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ class Hover(Struct, frozen=True):
     text: str
     """Markdown."""
     start: int
-    """The first column of the word that it is about."""
+    """The first column of the word."""
     end: int
     """The column behind that word."""
 

@@ -17,7 +17,7 @@ Level = Literal["error", "warning", "info"]
 
 
 class Range(Struct, frozen=True):
-    """A range of a text; the end is exclusive."""
+    """A range in a text; its end is exclusive."""
 
     line: int
     """The line of the first character."""
@@ -35,31 +35,31 @@ class TextEdit(Struct, frozen=True):
     range: Range
     """The characters that are replaced."""
     text: str
-    """The text that takes their place."""
+    """The text that replaces them."""
 
 
 class QuickFix(Struct, frozen=True):
     """The edits that fix a finding."""
 
     title: str
-    """The name of the fix in a menu."""
+    """The title of the fix in a menu."""
     edits: tuple[TextEdit, ...]
     """The edits, which belong together."""
     safe: bool
-    """True if they change only text that was certainly meant otherwise."""
+    """True if the edits change only text that certainly was a mistake."""
 
 
 class Diagnostic(Struct, frozen=True):
     """A finding as an editor shows it."""
 
     range: Range
-    """The characters that the finding is about."""
+    """The characters to which the finding applies."""
     level: Level
-    """The severity, lowered where the finding is not certain."""
+    """The severity, which is lower if the finding is not certain."""
     code: str
     """The code of the rule."""
     message: str
-    """The message, and the help on lines of its own."""
+    """The message, with the help on separate lines."""
     page: str | None = None
     """The address of the rule's page; None if it has none."""
     related: tuple[tuple[str, Range], ...] = ()
@@ -78,7 +78,8 @@ def diagnostics(
     repositories: Repositories | None = None,
     completed: Callable[[Inputs], Inputs] = lambda inputs: inputs,
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings in a text, in its order; none for a text that does not concern DRA.
+    """Return the findings in a text, in the order of the text; none for a text that has nothing to
+    do with DRA.
 
     ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are
     passed to :func:`dractl.lint.lint`.
@@ -124,8 +125,8 @@ def _diagnostic(finding: Finding) -> Diagnostic:
 
 
 def _level(finding: Finding) -> Level:
-    """Return the severity; an error that is only likely is a warning, and one that is only possible
-    an information.
+    """Return the severity of a finding; a likely error is a warning, and a possible one an
+    information.
     """
     if finding.confidence == "possible":
         return "info"
@@ -135,7 +136,7 @@ def _level(finding: Finding) -> Level:
 
 
 def range_of(position: Position) -> Range:
-    """Return the range of a position, which counts from 1."""
+    """Return the range of a position, which is counted from 1."""
     return Range(
         position.line - 1, position.column - 1, position.end_line - 1, position.end_column - 1
     )

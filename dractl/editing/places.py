@@ -1,5 +1,5 @@
-"""The place of a position in a YAML text, by indentation alone: a text that is being typed seldom
-parses.
+"""The place of a position in a YAML text, determined by indentation only, since a text that is
+being typed is rarely valid.
 
 Values in flow style (``{a: b}``) count as one scalar.
 """
@@ -25,11 +25,11 @@ class TextEntry(Struct, frozen=True):
     start: int
     """The first column of the key."""
     end: int
-    """The column behind the key; the column of the start if there is no key."""
+    """The column after the key; equal to ``start`` if there is no key."""
     value: int
     """The column in which the value begins."""
     text: str
-    """The value as written on this line."""
+    """The part of the value on this line, as written."""
     scalar: bool = False
     """True if the line continues the scalar of ``path``."""
 
@@ -40,9 +40,10 @@ class Outline(Struct, frozen=True):
     entries: tuple[TextEntry, ...]
     """The entries in the order of the text."""
     stack: tuple[tuple[int, str | int], ...]
-    """The open columns and steps at the end."""
+    """The columns and path steps that are open at the end."""
     block: int | None
-    """The column of the block scalar that is open at the end: deeper lines belong to it.
+    """The column of the block scalar that is open at the end, to which lines with deeper
+    indentation belong.
     """
 
     def value(self, *path: str | int) -> str | None:
@@ -67,25 +68,25 @@ class Cursor(Struct, frozen=True):
     path: Path
     """The path of the key or value."""
     key: bool
-    """True in a key, or where one can begin."""
+    """True inside a key, or at a position where a key can begin."""
     before: str
-    """The text of the key or value on this line before the position."""
+    """The text of the key or value on this line that precedes the position."""
     after: str
-    """The text of the key or value on this line after the position."""
+    """The text of the key or value on this line that follows the position."""
 
     @property
     def expression(self) -> bool:
-        """True inside a CEL expression."""
+        """True if the position is inside a CEL expression."""
         return not self.key and self.path[-2:] == ("cel", "expression")
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text without their ends, as YAML and editors divide it."""
+    """Return the lines of a text without line ends, divided as in YAML and in editors."""
     return _LINES.split(text)
 
 
 def strip_quotes(text: str) -> str:
-    """Return a scalar as it is written on one line, without quotes and comment."""
+    """Return a scalar that is written on one line, without quotes and comment."""
     text = text.strip()
     if text[:1] in ("'", '"'):
         return text[1:].partition(text[0])[0]
@@ -124,7 +125,7 @@ def place_at(text: str, line: int, column: int) -> Cursor | None:
         if here.start == here.end:
             return None
         return Cursor(whole, here.path, key=False, before="", after=current[column:])
-    if here.start == here.end:  # an item or a word that has no colon yet: a key may be meant
+    if here.start == here.end:  # an item or a word without a colon: it may become a key
         return Cursor(
             whole, here.path, key=True, before=current[here.value : column], after=current[column:]
         )
@@ -191,7 +192,7 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             entries.append(
                 TextEntry(number, path(), column, column, column, line.strip(), scalar=True)
             )
-        else:  # a scalar item, or a word that becomes a key
+        else:  # a scalar item, or a word that may become a key
             outer = tuple(step for at, step in stack if at < column)
             entries.append(
                 TextEntry(number, (*outer, ""), column, column, column, line[column:].strip())
@@ -200,7 +201,7 @@ def outline(lines: list[str], first: int = 0) -> Outline:
 
 
 def _start_item(stack: list[tuple[int, str | int]], column: int) -> None:
-    """Count the next item of the list whose dashes stand in a column."""
+    """Count the next item of the list whose dashes are in a column."""
     while stack and stack[-1][0] > column:
         stack.pop()
     if stack and stack[-1][0] == column and isinstance(stack[-1][1], int):
@@ -210,7 +211,7 @@ def _start_item(stack: list[tuple[int, str | int]], column: int) -> None:
 
 
 def _is_open(entries: list[TextEntry], path: Path) -> bool:
-    """Return True if the value at a path has begun as a scalar, so that a deeper line
-    continues it.
+    """Return True if the value at a path has begun as a scalar, so that a line with deeper
+    indentation continues it.
     """
     return bool(entries) and entries[-1].path == path and bool(entries[-1].text)

@@ -10,7 +10,7 @@ from dractl.drivers import find, names
 from dractl.facts import Attribute, Capacity
 from dractl.program import program_name
 
-# Everybody uses this name for examples; lint does not know its devices either
+# This name is common in examples; lint does not know its devices either
 _EXAMPLE = "gpu.example.com"
 
 
@@ -30,18 +30,18 @@ class PublishedName(Struct, frozen=True):
 
     @property
     def values(self) -> tuple[str | int | bool, ...]:
-        """Every value that it can have; empty: any."""
+        """Every possible value; empty if any value is possible."""
         return self.row.values if isinstance(self.row, Attribute) else ()
 
 
 def drivers() -> tuple[str, ...]:
-    """Return every known driver but the example's."""
+    """Return every known driver except the driver for examples."""
     return tuple(name for name in names() if name != _EXAMPLE)
 
 
 @cache
 def by_kind(kind: str) -> tuple[PublishedName, ...]:
-    """Return everything that known drivers publish: ``attributes`` or ``capacity``."""
+    """Return all ``attributes`` or all ``capacity`` that known drivers publish."""
     names_of_kind = []
     for driver in drivers():
         catalogue = find(driver).catalogue
@@ -56,19 +56,19 @@ def by_kind(kind: str) -> tuple[PublishedName, ...]:
 
 
 def rows_of_name(kind: str, full_name: str) -> tuple[PublishedName, ...]:
-    """Return the rows for an attribute or a capacity by its full name; one for each driver that
+    """Return the rows for an attribute or a capacity with a full name, one for each driver that
     publishes it.
     """
     return tuple(item for item in by_kind(kind) if item.full_name == full_name)
 
 
 def domains(kind: str) -> tuple[str, ...]:
-    """Return the domains of everything of a kind."""
+    """Return the domains of all attributes or capacities."""
     return tuple(dict.fromkeys(item.full_name.partition("/")[0] for item in by_kind(kind)))
 
 
 def in_domain(kind: str, domain: str) -> dict[str, tuple[PublishedName, ...]]:
-    """Return everything of a kind in a domain, by its name without the domain."""
+    """Return the attributes or capacities in a domain, by name without the domain."""
     by_name: dict[str, tuple[PublishedName, ...]] = {}
     for item in by_kind(kind):
         owner, _, name = item.full_name.partition("/")

@@ -1,4 +1,6 @@
-"""dractl's facts about the outside: a pack of data that can be replaced without the program."""
+"""dractl's facts about Kubernetes, drivers and hardware: a pack of data that can be replaced
+without replacing the program.
+"""
 
 from dractl.facts.choice import use
 from dractl.facts.drivers import Attribute, Capacity, Driver, Model, Setting, Taint, driver, names

@@ -1,4 +1,4 @@
-"""Devices that the provider of an autoscaler declares for instance types that have no node yet."""
+"""Devices that an autoscaler's provider declares for instance types that have no node yet."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,13 +20,13 @@ class DeviceGroup(Struct, frozen=True, forbid_unknown_fields=True):
     driver: str
     names: tuple[str, ...]
     attributes: dict[str, dict[str, Any]]
-    """Attributes that all of the devices have, as in a ResourceSlice."""
+    """Attributes with the same value on all of the devices, in the form of a ResourceSlice."""
     varying: dict[str, tuple[dict[str, Any] | None, ...]] = {}
-    """Attributes with a value for each device; None where a device lacks it."""
+    """Attributes with a value for each device; None for a device that lacks the attribute."""
     capacity: dict[str, dict[str, Any]] = {}
 
     def devices(self) -> Iterator[dict[str, Any]]:
-        """Yield the devices as in a ResourceSlice."""
+        """Yield the devices in the form of a ResourceSlice."""
         for number, name in enumerate(self.names):
             varying = {
                 key: values[number]
@@ -45,8 +45,8 @@ class InstanceType(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 
     groups: tuple[DeviceGroup, ...]
     equal_on_node: tuple[str, ...] = ()
-    """Attributes without a value that all devices of their driver are declared to have in
-    common.
+    """Attributes without a known value that are declared to be equal on all devices of their
+    driver.
     """
 
 
@@ -54,7 +54,7 @@ class DeviceTables(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """The tables of one provider."""
 
     autoscaler: str
-    """The name that ``--for`` has for it."""
+    """The autoscaler's name in ``--for``."""
     title: str
     provider: str
     since: str
@@ -62,14 +62,14 @@ class DeviceTables(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     newest: str
     """The newest version that was read."""
     seconds: int
-    """The time limit of a search, for all instance types together, in seconds."""
+    """The time limit of one search over all instance types, in seconds."""
     release: str
     """The Kubernetes release of the library that compiles its selectors."""
     enabled_by: str
-    """The setting that switches claims on."""
+    """The setting that turns on claims."""
     well_known_labels: tuple[str, ...]
     """Labels that a node may get when it is launched, with a value that its NodePool need not
-    name.
+    specify.
     """
     source: str
     read: str
@@ -92,9 +92,9 @@ class AutoscalerChoice(Struct, frozen=True):
     name: str
     title: str
     version: str | None
-    """None: the newest that is known."""
+    """The version; None for the newest known one."""
     tables: DeviceTables | None
-    """None: nothing is known of the devices that it expects."""
+    """The tables of its provider; None if nothing is known of the devices that it expects."""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""The check of all files of a pack, before a pack is used that dractl does not bring itself."""
+"""The check of all files in a pack, before dractl uses a pack other than its own."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -26,12 +26,12 @@ from dractl.facts.resources import Resources
 from dractl.facts.schedulers import KUBE_SCHEDULER, SchedulerFacts
 
 MAX_AGE_DAYS = 90
-"""Days after which facts should be read again."""
+"""Number of days after which facts should be read again."""
 
 
 def check(pack: Pack) -> None:
-    """Raise Damaged for the first file that is not of its form, contradicts itself, or lacks a fact
-    that dractl needs.
+    """Raise Damaged for the first file that does not have the required form, contradicts itself, or
+    lacks a fact that dractl needs.
     """
     built_in_pack = built_in()
     for name in built_in_pack.entries("drivers"):
@@ -174,7 +174,7 @@ def _refusals(name: str, pack: Pack) -> None:
 
 
 def _pattern(place: str, pattern: str) -> Iterable[str]:
-    """Return the named groups of a pattern. Raise Damaged if RE2 does not take it."""
+    """Return the named groups of a pattern. Raise Damaged if RE2 does not accept it."""
     try:
         groups: Iterable[str] = compile_pattern(pattern).groupindex
     except ValueError as error:
@@ -183,8 +183,8 @@ def _pattern(place: str, pattern: str) -> Iterable[str]:
 
 
 def _texts(place: str, fact: RefusalFact) -> None:
-    """Raise Damaged for a pattern that RE2 does not take, or a name in braces that nothing gives a
-    value.
+    """Raise Damaged for a pattern that RE2 does not accept, or for a name in braces that never gets
+    a value.
     """
     names = set(CONTEXT)
     for pattern in fact.words:
@@ -274,7 +274,7 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
 
 
 def list_kubernetes_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
-    """Yield the file of releases, and its rows that were read before the file was."""
+    """Yield the file of releases, and those of its rows that were read before the file was."""
     yield "Kubernetes", known.read
     rows = (
         *((f"gate {name}", row.read) for name, row in known.gates.items()),

@@ -1,7 +1,7 @@
-"""The choice of the pack: the pack that is named, else the newer of the built-in one and of the
-installed ``dractl-facts``.
+"""The choice of the pack: the pack that the user names, or else the newer one of the built-in pack
+and an installed ``dractl-facts``.
 
-Every file of a pack that is not the built-in one is decoded before any of it is used.
+Every file of a pack other than the built-in one is decoded before any of them is used.
 """
 
 import os
@@ -25,11 +25,11 @@ _HINT = (
 
 
 def use(path: str | None) -> tuple[str, ...]:
-    """Choose the pack: the folder, archive or file of one driver at ``path``, else the newest that
-    is installed.
+    """Choose the pack: the folder, the archive or the file of one driver at ``path``, or else the
+    newest pack that is installed.
 
     Returns notices for the user about the choice. Raises UsageError if a named pack cannot be used.
-    Facts that are read at import (the releases of Kubernetes) stay as they are, so
+    Facts that modules read at import (the releases of Kubernetes) do not change later, so
     :mod:`dractl.__main__` calls this first.
     """
     if CHOICE.pack is not None and CHOICE.path == path:
@@ -57,8 +57,8 @@ def use(path: str | None) -> tuple[str, ...]:
 
 
 def _check_pack(pack: Pack) -> Pack:
-    """Return a pack of others, every file of which can be decoded."""
-    # Knows the form of every file, and the built-in pack needs no check
+    """Return a pack from elsewhere after checking that every file in it can be decoded."""
+    # Imported here, since it needs the form of every file, and the built-in pack needs no check
     from dractl.facts.check import check
 
     check(pack)
@@ -76,7 +76,7 @@ def _folder_of_installed_pack() -> Path | None:
 def _pack_of_path(path: str, default: Pack) -> Pack:
     """Return the pack in a folder or an archive."""
     place = Path(path)
-    # False, too, for a name that is too long and in a folder that may not be read
+    # The result is False, too, if the name is too long, or if the folder may not be read
     if os.path.isdir(path):
         return _pack_of_folder(place, path)
     if not os.path.isfile(path):
@@ -90,14 +90,14 @@ def _pack_of_path(path: str, default: Pack) -> Pack:
 
 
 def _pack_of_folder(place: Any, origin: str) -> Pack:
-    """Return the pack in a folder or an archive: its root, or the place that it has in a wheel."""
+    """Return the pack in a folder or an archive, either at its root or at its place in a wheel."""
     inner = place / "dractl_facts" / "data"
     folder = inner if inner.is_dir() else place
     return Pack(folder=folder, origin=origin, head=head_of(folder))
 
 
 def _with_driver(place: Path, own: Pack) -> Pack:
-    """Return the built-in pack with one driver more, or with another file for a driver."""
+    """Return the built-in pack with one more driver, or with another file for a driver."""
     content = Pack(folder=place.parent, origin="", head=own.head).data(place.name)
     try:
         name = msgspec.json.decode(content, type=_Named).name

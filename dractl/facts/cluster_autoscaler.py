@@ -1,5 +1,5 @@
-"""Cluster Autoscaler and claims, by version: the flag that switches them on, and the providers that
-expect no devices of a node group without nodes.
+"""Facts about Cluster Autoscaler and claims, by version: the flag that turns claims on, and the
+providers that expect no devices of a node group without nodes.
 """
 
 import re
@@ -13,12 +13,12 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,6}))?")
 
 
 class FlagDefault(Struct, frozen=True, forbid_unknown_fields=True):
-    """The default of the flag for claims, from a version on."""
+    """The default of the flag for claims, from one version on."""
 
     since: str
     value: bool
     locked: bool
-    """True if the program does not start with another value."""
+    """True if the program does not start with any other value."""
     source: str
 
 
@@ -27,14 +27,14 @@ class EmptyGroupFault(Struct, frozen=True, forbid_unknown_fields=True):
 
     providers: tuple[str, ...]
     newest: dict[str, str]
-    """The newest patch release that has it, of each minor version that was read."""
+    """For each minor version that was read, the newest patch release that has the fault."""
     what: str
     """A clause."""
     source: str
     read: str
 
     def concerns(self, provider: str, version: str) -> bool:
-        """Return True if a version that was read has it."""
+        """Return True if the fault is in a version that was read."""
         minor, patch = _split(version)
         newest = self.newest.get(f"{minor[0]}.{minor[1]}", "")
         return provider in self.providers and bool(newest) and patch <= _split(newest)[1]
@@ -44,11 +44,11 @@ class ClusterAutoscalerFacts(Struct, frozen=True, rename="camel", forbid_unknown
     """The facts about Cluster Autoscaler and claims."""
 
     flag: str
-    """The flag that switches claims on, without dashes."""
+    """The flag that turns claims on, without dashes."""
     defaults: tuple[FlagDefault, ...]
     """The defaults of the flag, the oldest first."""
     recommended: str
-    """The first version that its documentation calls ready for production."""
+    """The first version that the documentation calls ready for production."""
     empty_groups: tuple[EmptyGroupFault, ...]
     source: str
     read: str
@@ -59,14 +59,14 @@ class ClusterAutoscalerFacts(Struct, frozen=True, rename="camel", forbid_unknown
         return rows[-1] if rows else None
 
     def find_empty_group_fault(self, provider: str, version: str) -> EmptyGroupFault | None:
-        """Return why a provider expects no devices of a node group without nodes, if it is known
-        of the version.
+        """Return why a provider expects no devices of a node group without nodes; None if no such
+        fault of the version is known.
         """
         return next((row for row in self.empty_groups if row.concerns(provider, version)), None)
 
 
 def _split(version: str) -> tuple[tuple[int, int], int]:
-    """Return the minor version and the patch release, 0 where a version names none."""
+    """Return the minor version and the patch release, which is 0 if the version names none."""
     match = _VERSION.match(version)
     return ((int(match[1]), int(match[2])), int(match[3] or 0)) if match else ((0, 0), 0)
 

@@ -1,5 +1,5 @@
-"""The claims that programs besides kube-scheduler accept: always a list of the features that they
-know, with their version and date.
+"""The claims that programs other than kube-scheduler accept: for each program, the features that it
+knows, with versions and dates.
 """
 
 import re
@@ -26,14 +26,14 @@ class Accepted(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Supported(Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of claims and slices that a consumer takes from a version on, if not all of its
-    versions take them.
+    """The fields of claims and slices that a consumer accepts from a version on, if some of its
+    versions do not accept them.
     """
 
     since: str
     accepts: tuple[str, ...]
     seen: str = ""
-    """The date at which a main branch was seen."""
+    """The date on which a main branch was read."""
 
 
 class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -44,24 +44,24 @@ class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     source: str
     read: str
     drivers: dict[str, Accepted]
-    """The attributes by driver; of other drivers nothing is known."""
+    """The attributes by driver; for other drivers, nothing is known."""
     versions: tuple[Supported, ...]
-    """The versions that differ, the oldest first."""
+    """The versions with different support, the oldest first."""
     never_launched: tuple[str, ...] = field(default=())
     """Drivers for which it launches no node."""
     newest: str = ""
-    """The newest version that was read; empty: later ones are taken for the last of
+    """The newest version that was read; if it is empty, later versions count as the last of
     ``versions``.
     """
 
     def support_in(self, version: str | None) -> Supported:
-        """Return the features that a version takes; None is the newest release."""
+        """Return the fields that a version accepts; None is the newest release."""
         if version is None:
             return [row for row in self.versions if not row.seen][-1]
         return [row for row in self.versions if _number(row.since) <= _number(version)][-1]
 
     def first(self, feature: str) -> Supported | None:
-        """Return the first version that takes a field."""
+        """Return the first version that accepts a field."""
         return next((row for row in self.versions if feature in row.accepts), None)
 
 
@@ -72,7 +72,7 @@ def _number(version: str) -> tuple[int, int]:
 
 @cache
 def consumers() -> dict[str, Consumer]:
-    """Return the consumers by the name that ``--for`` has for them."""
+    """Return the consumers by their names in ``--for``."""
     return pack.current().read("consumers.json", dict[str, Consumer])
 
 

@@ -1,5 +1,5 @@
-"""Facts about DRA drivers: one file of the pack each, with versions, attributes, classes, taints
-and changes.
+"""Facts about DRA drivers. The pack has one file for each driver, with versions, attributes,
+classes, taints and changes.
 """
 
 import re
@@ -15,7 +15,7 @@ from dractl.facts import pack
 
 Type = Literal["string", "int", "bool", "version", "strings", "ints"]
 _MAX_COMPARED_LENGTH = 100  # compared characters
-_MAX_PLAIN_MAJOR = 20  # versions that begin with more are years
+_MAX_PLAIN_MAJOR = 20  # versions with a larger first number are years
 _VERSION = re.compile(r"(?:[a-z]+-)?v?(\d+)\.(\d+)(?:\.\d+)?(?:[-+].*)?\Z")
 
 
@@ -23,32 +23,34 @@ class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_on
     """The base of all rows."""
 
     since: str | None = None
-    """The first of the driver's versions that the row is true of."""
+    """The first version of the driver to which the row applies."""
     removed: str | None = None
-    """The first version that it is no longer true of."""
+    """The first version to which it no longer applies."""
     source: str = ""
-    """Repository, commit or tag, and file; empty: the source of the file of facts."""
+    """The repository, the commit or tag, and the file; if it is empty, the source of the file of
+    facts.
+    """
     read: str = ""
-    """The date on which it was read; empty: the date of the file of facts."""
+    """The date on which it was read; if it is empty, the date of the file of facts."""
 
 
 class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A version by the name that dractl uses, without the patch."""
+    """A version by the name that dractl uses, without the patch number."""
 
     name: str
     tags: tuple[str, ...] = ()
-    """The releases, by git tag, that publish the same, oldest first."""
+    """The releases that publish the same, by git tag, oldest first."""
     aliases: tuple[str, ...] = ()
     """Its other names."""
     released: str = ""
-    """The date of the first of the tags."""
+    """The date of the first of these tags."""
     seen: str = ""
-    """The date at which a version was seen that is not released yet (a main branch)."""
+    """The date on which an unreleased version (a main branch) was read."""
     source: str = ""
 
 
 class Attribute(Row, frozen=True, kw_only=True):
-    """An attribute. ``name`` is spelled as in ResourceSlices: a bare name belongs to the driver's
+    """An attribute. ``name`` is written as in ResourceSlices: a bare name belongs to the driver's
     own domain.
     """
 
@@ -56,28 +58,26 @@ class Attribute(Row, frozen=True, kw_only=True):
     type: Type
     about: str
     when: str = ""
-    """The condition under which such a device has it; empty means always."""
+    """The condition under which these devices have it; empty means always."""
     devices: tuple[str, ...] = ()
-    """The values of the driver's ``type`` attribute that have it (empty: all)."""
+    """The values of the driver's ``type`` attribute for devices that have it; empty for all."""
     values: tuple[str | int | bool, ...] = ()
     """The complete list of values, if there is one."""
     values_since: dict[str, str] = field(default_factory=dict)
-    """The first version of values that came later."""
+    """The first versions of those values that were introduced later."""
     list_with: str | None = None
-    """The driver option with which the value is a list instead of a scalar."""
+    """The driver option that makes the value a list instead of a scalar."""
     same_as: str = ""
     """Another attribute, of any version, with the same value."""
     more_since: str | None = None
-    """The first version in which further devices have the attribute, under the condition of
-    ``when``.
-    """
+    """The first version in which further devices, described by ``when``, have the attribute."""
     fewer_since: str | None = None
-    """The first version in which devices of the types ``lost_by`` no longer have it."""
+    """The first version in which devices of the types in ``lost_by`` no longer have it."""
     lost_by: tuple[str, ...] = ()
     """Values of the driver's ``type`` attribute."""
     site: bool = False
-    """True if no description of a machine has it: an address, a name of the day, a version of
-    software.
+    """True if no description of a machine can contain it: an address, a name that changes, a
+    version of software.
     """
 
     @property
@@ -129,12 +129,12 @@ class Taint(Row, frozen=True, kw_only=True):
     effects: tuple[str, ...]
     about: str
     value: str = ""
-    """A description of the taint's value; empty: it has none."""
+    """A description of the taint's value; empty if it has none."""
     when: str = ""
 
 
 class Setting(Row, frozen=True, kw_only=True):
-    """An option of the driver itself that changes what it publishes; the first of ``values`` is its
+    """An option of the driver that changes what it publishes; the first of ``values`` is its
     default.
     """
 
@@ -144,21 +144,21 @@ class Setting(Row, frozen=True, kw_only=True):
 
 
 class InstalledClass(Row, frozen=True, kw_only=True):
-    """A DeviceClass that the driver's chart installs. Without ``selectors`` only the
-    name is known.
+    """A DeviceClass that the driver's chart installs. Without ``selectors``, only its name is
+    known.
     """
 
     name: str
     selectors: tuple[str, ...]
     types: tuple[str, ...] = ()
-    """The values of the attribute ``type`` that its selectors leave (empty: all)."""
+    """The values of the attribute ``type`` that its selectors accept; empty for all."""
     options: dict[str, str] = field(default_factory=dict)
-    """The settings that it takes, by name and value."""
+    """The chart's settings with which the class is installed, by name and value."""
     extended_resource_name: str = ""
     config: tuple[dict[str, Any], ...] = ()
 
     def manifest(self) -> dict[str, Any]:
-        """Return the class as its chart writes it."""
+        """Return the class in the form in which its chart writes it."""
         spec: dict[str, Any] = {
             "selectors": [{"cel": {"expression": expression}} for expression in self.selectors]
         }
@@ -175,8 +175,8 @@ class InstalledClass(Row, frozen=True, kw_only=True):
 
 
 class Model(Row, frozen=True, kw_only=True):
-    """The driver's names for the devices of a PCI device id: the model, and the family if it
-    publishes one.
+    """The driver's names for the devices with a PCI device id: the model, and the family if the
+    driver publishes one.
     """
 
     name: str
@@ -184,12 +184,12 @@ class Model(Row, frozen=True, kw_only=True):
 
 
 class Wait(Row, frozen=True, kw_only=True):
-    """Something that the driver waits for inside a call, so that the kubelet's event only says that
-    time ran out.
+    """Something that the driver waits for inside a call, so that the kubelet's event only reports a
+    timeout.
     """
 
     devices: tuple[str, ...]
-    """The values of the driver's ``type`` attribute of the devices that it waits for."""
+    """The values of the driver's ``type`` attribute for devices for which it waits."""
     about: str
     step: str
     holders: tuple[str, ...] = ()
@@ -197,8 +197,8 @@ class Wait(Row, frozen=True, kw_only=True):
 
 
 class RootSetting(Row, frozen=True, kw_only=True):
-    """The setting for the folder of a node below which the driver looks for its vendor's libraries
-    and programs.
+    """The setting of the folder on a node in which the driver looks for its vendor's libraries and
+    programs.
     """
 
     variable: str
@@ -206,46 +206,50 @@ class RootSetting(Row, frozen=True, kw_only=True):
     option: str
     """The value of its Helm chart."""
     policies: dict[str, str] = field(default_factory=dict)
-    """The field of each kind of cluster-wide policy that has it too, as a path with dots."""
+    """For each kind of cluster-wide policy that also has the setting, its field, as a path with
+    dots.
+    """
 
 
 class VendorLibraries(Row, frozen=True, kw_only=True):
-    """The words of the vendor's own libraries and programs in a container that find no device."""
+    """Messages of the vendor's libraries and programs in a container that finds no device."""
 
     words: tuple[str, ...]
-    """Parts of their sentences."""
+    """Parts of these messages."""
     device_files: str
-    """The place of the kernel driver's devices."""
+    """The paths at which the kernel driver creates the devices."""
     check: str
-    """The command that a node answers if they are there."""
+    """The command that succeeds on a node if the devices exist."""
 
     def reports_no_device(self, text: str) -> bool:
-        """Return True if a text has their words."""
+        """Return True if a text contains one of these messages."""
         return any(words.lower() in text.lower() for words in self.words)
 
 
 class Contradiction(Row, frozen=True, kw_only=True):
-    """Values that a device cannot have together, so that the driver has misread the hardware."""
+    """Values that a device cannot have at the same time, so that the driver must have misread the
+    hardware.
+    """
 
     when: dict[str, str]
     """The attributes of a device."""
     attribute: str
     """An attribute of the same device."""
     value: str | int | bool
-    """A value that this attribute never has."""
+    """A value that this attribute can never have together with these."""
     about: str
     """The reason."""
 
 
 class CodeChange(Row, frozen=True, kw_only=True):
-    """A difference in the driver's code from ``since`` on, for code that asks for it by name."""
+    """A difference in the driver's code from ``since`` on; dractl's code checks for it by name."""
 
     about: str
 
 
 class Limit(Row, frozen=True, kw_only=True):
-    """A part of the API that the driver's code does not implement as documented,
-    until ``removed``.
+    """A part of the API that the driver implements differently from its documentation, until
+    ``removed``.
     """
 
     about: str
@@ -270,23 +274,25 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     limits: dict[str, Limit] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     complete: bool = True
-    """False if devices can have attributes that are not here: an administrator adds them, or the
-    driver is known in part only.
+    """False if devices can have attributes that are missing here: an administrator adds them, or
+    the driver is only partly known.
     """
     extension: str = ""
-    """The thing that may add attributes to a complete list if somebody sets it up."""
+    """The component that may add attributes to a complete list if somebody sets it up."""
     other_taints: str = ""
-    """Others that taint its devices, with keys that are not known."""
+    """Other programs that taint its devices, with unknown keys."""
     images: tuple[str, ...] = ()
     """The names of its container images, without registry and tag."""
     container: str = ""
-    """The container of its kubelet plug-in that serves this driver, if the pod serves several."""
+    """The container of its kubelet plug-in that serves this driver, if the plug-in's pod serves
+    several.
+    """
     made_pods: tuple[str, ...] = ()
-    """Labels of the pods that it makes for claims, with the same image."""
+    """Labels of the pods that it creates for claims, which run the same image."""
     objects: dict[str, str] = field(default_factory=dict)
-    """The custom kinds, with their resources, that say more if the driver is at fault."""
+    """The custom kinds that help to diagnose the driver's faults, with their resources."""
     chart: str = ""
-    """Values without which the driver's Helm chart installs neither its classes nor the part that
+    """Values that the driver's Helm chart needs in order to install its classes and the part that
     publishes.
     """
     waits: tuple[Wait, ...] = ()
@@ -294,7 +300,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
     root: RootSetting | None = None
     libraries: VendorLibraries | None = None
     tables: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Tables of the driver's own code, for its module here."""
+    """Tables from the driver's own code, for the module that renders it."""
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -303,7 +309,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     @property
     def released(self) -> str:
-        """The newest version that is released; of a driver without releases, the last."""
+        """The newest released version; for a driver without releases, the last version."""
         return next(
             (release.name for release in reversed(self.releases) if not release.seen),
             self.releases[-1].name,
@@ -311,12 +317,12 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The releases by version, for versions that have some."""
+        """The releases by version, for versions that have releases."""
         return {release.name: release.tags for release in self.releases if release.tags}
 
     @property
     def names(self) -> dict[str, str]:
-        """Versions by each of their names: their own, their tags and their aliases."""
+        """Versions by all of their names: their own names, their tags and their aliases."""
         return {
             name: release.name
             for release in self.releases
@@ -325,22 +331,22 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
 
     @property
     def newest(self) -> str:
-        """The tag of the newest release; of a driver without releases, the name of its last
+        """The tag of the newest release; for a driver without releases, the name of its last
         version.
         """
         return self.tags.get(self.released, (self.released,))[-1]
 
     def table(self, name: str) -> Mapping[str, str]:
-        """Return a table of the driver's own code; empty in a pack that lacks it."""
+        """Return a table from the driver's own code; empty if the pack lacks it."""
         return self.tables.get(name, {})
 
     @property
     def judges_slices(self) -> bool:
-        """True if it is news when its slices have something that the pack lacks."""
+        """True if slices with something that the pack lacks have to be reported."""
         return self.complete and not self.extension and bool(self.attributes)
 
     def full(self, name: str) -> str:
-        """Return a name with its domain, which can be left out where it is the driver's own."""
+        """Return a name with its domain; the driver's own domain may be omitted in ``name``."""
         return name if "/" in name else f"{self.name}/{name}"
 
     def with_tags(self, version: str) -> str:
@@ -352,8 +358,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         """Return the index in ``versions`` of a version as users write it: ``0.10``, ``v0.10.1``,
         ``gpu-v0.10.1``, ``main``.
 
-        None is the newest release. An unknown version counts as the newest known one before it.
-        Raises UsageError for everything else.
+        None stands for the newest release. An unknown version counts as the newest known version
+        before it. Raises UsageError for any other text.
         """
         versions = self.versions
         if text is None:
@@ -376,8 +382,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return versions.index(numbers[max(fitting)])
 
     def stand_in(self, text: str | None) -> str | None:
-        """Return the known version that stands for ``text``, a version that the pack lacks; None
-        for versions that it has.
+        """Return the known version that is used in place of ``text``, a version that the pack
+        lacks; None for versions that the pack has.
         """
         wanted = _number(text or "")
         if wanted is None or text in self.names or wanted in self._numbers(wanted):
@@ -395,15 +401,18 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def knows(self, text: str) -> bool:
-        """Return True if ``text`` is a version, known or not: a tag such as latest is none."""
+        """Return True if ``text`` is a version, known or not; a tag such as latest is no
+        version.
+        """
         try:
             return self.index(text) >= 0
         except UsageError:
             return False
 
     def rank(self, text: str) -> int:
-        """Return the index of the version that has ``text`` as its patch. It is -1 for a version
-        older than all in the pack, and a number after the last one for a newer version or none.
+        """Return the index of the version that has ``text`` as a patch release. The index is -1 for
+        a version older than all in the pack, and one after the last for a newer version or a text
+        that is no version.
         """
         number = _number(text)
         if number is not None and text not in self.names:
@@ -413,8 +422,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return self.order(text)[0]
 
     def order(self, text: str) -> tuple[int, str]:
-        """Return a key that sorts versions as users write them, the oldest first; a text that is no
-        version comes last.
+        """Return a key that sorts versions in the users' spelling, the oldest first; a text that is
+        no version comes last.
         """
         try:
             return self.index(text) + self.is_newer(text), text
@@ -422,8 +431,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
             return len(self.releases) + 1, text
 
     def covers(self, row: Row, version: str | None) -> bool:
-        """Return True if a row is true of a version as users write it (None: the
-        newest release).
+        """Return True if a row applies to a version in the users' spelling (None: the newest
+        release).
         """
         index, versions = self.index(version), self.versions
         return (row.since is None or versions.index(row.since) <= index) and (
@@ -431,8 +440,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def model(self, device: str | None, version: str | None) -> Model | None:
-        """Return a version's name for the devices of a PCI device id; None for an id that it does
-        not know.
+        """Return a version's name for the devices with a PCI device id; None if the version does
+        not know the id.
         """
         row = self.models.get(device or "")
         return row if row is not None and self.covers(row, version) else None
@@ -462,8 +471,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
-        """Return the versions by the numbers of all their names that are counted like another: by
-        calendar, or not.
+        """Return the versions by the numbers in all of their names that are numbered in the same
+        way as another version: by calendar, or not.
         """
         version_by_number = {
             number: version for name, version in self.names.items() if (number := _number(name))

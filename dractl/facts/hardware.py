@@ -1,4 +1,4 @@
-"""Products, MIG layouts and machines, as the pack has them."""
+"""Products, MIG layouts and machines from the pack."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Products(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str
     products: dict[Kind, dict[str, dict[str, Any]]]
-    """The rows by kind and name: PCI ids and names, and ``source`` and ``read`` if they are the
-    row's own.
+    """The rows by kind and name: PCI ids and names, and ``source`` and ``read`` if the row has its
+    own.
     """
     modules: dict[str, dict[str, str]]
-    """The versions of kernel drivers that a described machine has."""
+    """The versions of kernel drivers on a described machine."""
     aliases: dict[str, str] = {}
     """Other names."""
 
 
 class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A GPU instance profile, as nvidia-smi prints it: memory in MiB, and the first memory slice of
-    each placement.
+    """A GPU instance profile, as nvidia-smi prints it, with its memory in MiB and the first memory
+    slice of each placement.
     """
 
     id: int
@@ -53,7 +53,9 @@ class MigTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     source: str
     sure: Literal["recorded", "documented", "derived"]
-    """Printed by a real machine, documented, or derived."""
+    """The certainty: a real machine printed the profiles, a document has them, or they are
+    derived.
+    """
     profiles: tuple[MigRow, ...]
     derived: str = ""
     """The derivation, in words."""
@@ -69,7 +71,7 @@ class MigTables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Room(Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs, as Linux counts them, and memory of a machine, as quantities."""
+    """The CPUs of a machine, as Linux counts them, and its memory, both as quantities."""
 
     source: str
     """The document that has them."""
@@ -84,7 +86,7 @@ class Machines(Struct, frozen=True, forbid_unknown_fields=True):
     aliases: dict[str, str]
     """Other names of the machines, by the lower-case name of their file."""
     room: dict[str, Room] = {}
-    """The room of machines whose description lacks it."""
+    """The room of machines whose description does not contain it."""
 
 
 @cache

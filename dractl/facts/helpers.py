@@ -1,5 +1,5 @@
-"""The versions of the API that a driver speaks: the versions of the helper library that it was
-built with.
+"""The API versions that a driver speaks, which are those of the helper library that it was built
+with.
 """
 
 import re
@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
 class Helper(Struct, frozen=True, forbid_unknown_fields=True):
-    """Releases of k8s.io/dynamic-resource-allocation that speak the same versions."""
+    """Releases of k8s.io/dynamic-resource-allocation that speak the same API versions."""
 
     since: str
     """The first release."""
@@ -25,14 +25,16 @@ class Helper(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """A version of a driver that was built with another helper library than the one before."""
+    """The first version of a driver that was built with a newer helper library."""
 
     since: str
-    """The first version, as its image is tagged."""
+    """The first version, as the tag of its image."""
     helper: str
     """The release of the helper library in its go.mod."""
     claim_versions: tuple[str, ...] = ()
-    """The apiVersions in which its own code gets claims to unprepare them, beside the library."""
+    """The apiVersions that the driver's own code, apart from the library, uses to get claims when
+    it unprepares them.
+    """
 
 
 class Builds(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +47,7 @@ class Builds(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
-    """The apiVersions that a program speaks from a version on."""
+    """The apiVersions that a program speaks from one version on."""
 
     since: str
     speaks: tuple[str, ...]
@@ -53,7 +55,7 @@ class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Program(Struct, frozen=True, forbid_unknown_fields=True):
-    """A program that reads claims, beside drivers, with a client of one version of the API."""
+    """A program other than a driver that reads claims, with a client for one version of the API."""
 
     title: str
     group: str
@@ -61,20 +63,22 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     images: tuple[str, ...]
     """The names of its images."""
     marks: tuple[str, ...]
-    """Words of its configuration that switch its support of claims on."""
+    """Words in its configuration that turn on its support of claims."""
     versions: tuple[Spoken, ...]
-    """Oldest first; earlier ones read no claims."""
+    """The versions with different apiVersions, oldest first; earlier ones read no claims."""
     source: str
     read: str
 
     def find_version(self, tag: str) -> Spoken | None:
-        """Return the entry of a version; None if it reads no claims, or has no number."""
+        """Return the entry that applies to a version; None if the version reads no claims, or has
+        no number.
+        """
         number = _numbers(tag)
         fitting = [row for row in self.versions if number and _numbers(row.since) <= number]
         return fitting[-1] if fitting else None
 
     def first(self, served: frozenset[str]) -> str | None:
-        """Return the first version that speaks one of some apiVersions."""
+        """Return the first version that speaks at least one of some apiVersions."""
         return next((row.since for row in self.versions if not served.isdisjoint(row.speaks)), None)
 
 
@@ -87,7 +91,7 @@ class Helpers(Struct, frozen=True, forbid_unknown_fields=True):
     programs: tuple[Program, ...] = ()
 
     def helper_of(self, build: Build) -> Helper | None:
-        """Return the entry of a build's library; None if it is older than all known ones."""
+        """Return the entry for a build's library; None if it is older than all known libraries."""
         fitting = [row for row in self.helpers if _numbers(row.since) <= _numbers(build.helper)]
         return fitting[-1] if fitting else None
 
@@ -103,7 +107,9 @@ class Speech(Struct, frozen=True):
     source: str
     read: str
     claim_versions: tuple[str, ...] = ()
-    """The apiVersions in which its own code gets claims to unprepare them, beside the library."""
+    """The apiVersions that the driver's own code, apart from the library, uses to get claims when
+    it unprepares them.
+    """
 
 
 @cache
@@ -131,7 +137,9 @@ def speech_of(name: str, version: str) -> Speech | None:
 
 
 def first_speaker(name: str, served: frozenset[str]) -> str | None:
-    """Return the first version that speaks one of some apiVersions; None if none is known."""
+    """Return the first version that speaks at least one of some apiVersions; None if none is
+    known.
+    """
     rows = helpers().drivers.get(name)
     for build in rows.builds if rows is not None else ():
         helper = helpers().helper_of(build)
@@ -144,7 +152,7 @@ def first_speaker(name: str, served: frozenset[str]) -> str | None:
 
 
 def _order(name: str, version: str) -> tuple[int, tuple[int, ...]]:
-    """Return a key that sorts versions as the driver does: NVIDIA's 0.4 comes after 25.12."""
+    """Return a key that sorts versions in the driver's order: NVIDIA's 0.4 comes after 25.12."""
     rank = driver(name).rank(version) if name in names() else 0
     return rank, _numbers(version)
 

@@ -1,4 +1,6 @@
-"""The versions of drivers that run: the tags of the images in DaemonSets, Deployments and pods."""
+"""The versions of drivers that run, from the tags of the images in DaemonSets, Deployments and
+pods.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,9 +11,9 @@ _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 
 
 def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the versions of drivers by name, as the tags of the objects' images show them.
+    """Return the versions of drivers by name, from the tags of the objects' images.
 
-    The oldest of several versions counts, since all nodes have at least its features.
+    If there are several versions, the oldest counts, since all nodes have at least its features.
     """
     tags_by_driver: dict[str, set[str]] = {}
     owners: dict[str, list[str]] = {}

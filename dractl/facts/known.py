@@ -26,27 +26,29 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Something that is broken in some versions of a component."""
 
     of: Component
-    """Component that has it; ``library`` is a library that drivers are built with, which no object
-    names; ``image`` is a container image of any workload.
+    """The component that has the fault. ``library`` is a library that drivers are built with, which
+    no object names; ``image`` is a container image of any workload.
     """
     name: str = ""
-    """Name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such as
-    containerd; for an image, the last part of its path.
+    """The name of a driver or library, or of a runtime as in nodeInfo.containerRuntimeVersion, such
+    as containerd; for an image, the last part of its path.
     """
     since: str = ""
-    """First version that has it (for a driver, the version of its image); empty if all earlier ones
-    do.
+    """The first version with the fault (for a driver, the version of its image); empty if all
+    earlier versions have it.
     """
     fixed: str = ""
-    """First version that no longer has it; empty if there is none."""
+    """The first version without the fault; empty if there is none."""
     coming: bool = False
-    """True if it breaks together with something that the cluster does not show; ``what`` names
-    it.
+    """True if the fault only occurs together with something that the cluster does not show;
+    ``what`` names it.
     """
     words: tuple[str, ...] = ()
-    """Patterns (RE2) of an event or condition of a pod that shows it; empty if no words do."""
+    """Patterns (RE2) for messages in a pod's event or condition that show the fault; empty if no
+    message does.
+    """
     hinders: tuple[Operation, ...] = ()
-    """Operations on a node that it keeps from ending, or after which pods do not run."""
+    """Operations on a node that the fault keeps from ending, or after which pods do not run."""
     what: str
     fix: str
     source: str
@@ -54,7 +56,9 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Date on which the source was read."""
 
     def concerns(self, version: str) -> bool:
-        """Return True if it is in a version, as kubelets, runtimes and image tags write it."""
+        """Return True if a version has the fault; it is written as kubelets, runtimes and image
+        tags write it.
+        """
         if _NUMBERS.search(version) is None:
             return self.coming or not (self.since or self.fixed)
         order = self._order(version)
@@ -62,12 +66,12 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return since <= order and (not self.fixed or order < self._order(self.fixed))
 
     def has_words(self, text: str) -> bool:
-        """Return True if the words of a pod's event or condition show it."""
+        """Return True if a message in a pod's event or condition shows the fault."""
         return any(compile_pattern(pattern).search(text) for pattern in self.words)
 
     def _order(self, version: str) -> tuple[int, tuple[int, ...]]:
-        """Return a key that sorts versions: versions of a driver are in the order of the pack,
-        since NVIDIA's 0.4 comes after 25.12.
+        """Return a key that sorts versions; those of a driver are in the order of the pack, since
+        NVIDIA's 0.4 comes after 25.12.
         """
         numbers = _NUMBERS.search(version)
         rank = (
@@ -76,8 +80,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return rank, _number(numbers[0] if numbers is not None else "")
 
     def begins(self, release: str) -> bool:
-        """Return True if the first patch releases of a release have it, and a later
-        one does not.
+        """Return True if the first patch releases of a release have the fault, and a later one does
+        not.
         """
         return (
             self.fixed.startswith(f"{release}.")
@@ -86,20 +90,20 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         )
 
     def lasts(self, release: str) -> bool:
-        """Return True if every patch release of a release has it."""
+        """Return True if every patch release of a release has the fault."""
         minor = _number(release)[:2]
         return self.concerns(f"{release}.0") and (not self.fixed or _number(self.fixed)[:2] > minor)
 
     def ends(self, release: str) -> bool:
-        """Return True if a release is the first without it. The libraries of Kubernetes 1.38 have
-        the version 0.38.
+        """Return True if a release is the first without the fault. The libraries of Kubernetes 1.38
+        have the version 0.38.
         """
         minor = "0" + release.removeprefix("1") if self.of == "library" else release
         return self.fixed == f"{minor}.0"
 
 
 def _number(text: str) -> tuple[int, ...]:
-    """Return a version as numbers; 1.34 is 1.34.0."""
+    """Return a version as numbers; 1.34 becomes 1.34.0."""
     numbers = [int(part) for part in text.split(".")] if text else []
     return tuple(numbers + [0] * (3 - len(numbers)) if numbers else ())
 

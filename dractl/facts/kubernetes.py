@@ -1,5 +1,5 @@
-"""Kubernetes releases as the pack has them: feature gates, served API versions, fields, and changes
-by name.
+"""Kubernetes releases in the pack: feature gates, served API versions, fields, and named
+changes.
 """
 
 from functools import cache
@@ -25,19 +25,19 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     stages: tuple[GateStage, ...]
     """Its stages, the earliest first."""
     removed: str | None = None
-    """The first release without it, which may be unknown yet."""
+    """The first release without the gate, which may not be known yet."""
     needs: tuple[str, ...] = ()
-    """The gates that have to be on with it."""
+    """The gates that must be on as well."""
     proposal: str = ""
-    """The KEP that plans it, as long as no code that was read has it."""
+    """The KEP that plans the gate, as long as it is in no code that was read."""
     about: str = ""
     source: str = ""
     read: str = ""
 
 
 class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gate that has nothing to do with DRA. Only its removal matters: after that, a component
-    does not start with it.
+    """A gate that has nothing to do with DRA. It matters only because a component does not start
+    with it after its removal.
     """
 
     removed: str
@@ -47,7 +47,7 @@ class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A version of a kind, and the releases whose API server has it: from ``since`` until before
+    """A version of a kind, and the releases that serve it: from ``since`` up to the one before
     ``removed``.
     """
 
@@ -64,10 +64,10 @@ class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A field of the specs of ResourceClaims, DeviceClasses and so on, or of a status, as in v1.
 
-    ``path`` starts below the spec or status, ``[]`` stands for every item, ``{}`` for every value
-    of a map. Releases before ``since`` and from ``removed`` on do not have the field (``unknown
-    field`` if decoding is strict, else it is dropped). Unless all ``gates`` are enabled, the API
-    server silently drops it, from ``dropped_since`` on.
+    ``path`` starts below the spec or status; ``[]`` stands for every item of a list, and ``{}`` for
+    every value of a map. Releases before ``since`` and from ``removed`` on do not have the field:
+    it is an ``unknown field`` if decoding is strict, and is dropped otherwise. From
+    ``dropped_since`` on, the API server silently drops the field unless all ``gates`` are on.
     """
 
     spec: str
@@ -80,7 +80,7 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
     dropped_since: str | None = None
     removed: str | None = None
     proposal: str = ""
-    """The KEP that plans the field, as long as no API that was read has it."""
+    """The KEP that plans the field, as long as it is in no API that was read."""
     source: str = ""
     read: str = ""
 
@@ -89,8 +89,8 @@ class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
     """A change that is in effect from release ``since`` until before ``until`` (None: still in
     effect). ``source`` is its place in kubernetes/kubernetes, or in the named module.
 
-    ``patches`` are the patch releases with which it came (or ended, if it has an ``until``) in
-    releases that have it in part: they count where the patch is known.
+    In releases that have the change only in part, ``patches`` are the patch releases that
+    introduced it (or ended it, if it has an ``until``); they count if the patch is known.
     """
 
     since: str
@@ -103,8 +103,8 @@ class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Bug(Struct, frozen=True, forbid_unknown_fields=True):
     """A bug of released allocators that can change a verdict. ``name`` identifies it in the code;
-    ``first`` to ``last`` are releases, both included, ``fixed`` the patch releases of these that no
-    longer have it; ``issue`` is a number of kubernetes/kubernetes.
+    ``first`` to ``last`` are the releases that have it, including both; ``fixed`` are the patch
+    releases of these that no longer have it; ``issue`` is its number in kubernetes/kubernetes.
     """
 
     name: str
@@ -123,7 +123,9 @@ class Bug(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Feature(Struct, frozen=True, forbid_unknown_fields=True):
-    """A field of the allocator's Features, and the gate that sets it (``A+B``: both)."""
+    """A field of the allocator's Features, and the gate that sets it (``A+B`` if both gates are
+    needed).
+    """
 
     gate: str
     since: str | None = None
@@ -131,9 +133,9 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
-    """The allocator: the fields of its Features in the order in which Go prints them, by release
-    the gates that each of its variants supports (a release without a row has the gates of the one
-    before), and its bugs.
+    """The allocator: the fields of its Features in the order in which Go prints them, the gates
+    that each of its variants supports, by release (a release without a row has the gates of the
+    release before it), and its bugs.
     """
 
     source: str
@@ -143,12 +145,12 @@ class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preview(Struct, frozen=True, forbid_unknown_fields=True):
-    """A release that was not out when it was read about."""
+    """A release that was not out when the facts about it were read."""
 
     tag: str
-    """The alpha, beta or candidate up to which it is known."""
+    """The alpha, beta or candidate up to which the release is known."""
     like: str
-    """The release whose types and rules it has, where nothing else is known."""
+    """The release whose types and rules apply where nothing else is known."""
     due: str
     """The day on which it is to be released."""
     basis: str
@@ -158,30 +160,30 @@ class Preview(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def unknown(self) -> str:
-        """The phrase for a name that may be right, but is in no source that was read."""
+        """The phrase for a name that may be right, but that is in no source that was read."""
         return f"not known of {self.tag}, read {self.read}"
 
 
 class Coming(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that a release brings whose rules are not known completely."""
+    """A feature of a release whose rules are not completely known."""
 
     release: str
     what: str
     source: str
     read: str = ""
     landed: bool = False
-    """True if it is in the code of a preview, not only planned."""
+    """True if it is in the code of a preview, and not only planned."""
 
 
 class Kubernetes(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """``kubernetes.json``. The rules of ``compared`` releases were compared with the answers of a
-    real API server; the older ones are for lint only. From ``needs_since`` on a server does not
-    start with a gate whose ``needs`` are off.
+    """The file ``kubernetes.json``. The rules of ``compared`` releases were compared with the
+    answers of a real API server; the rules of older releases are only for lint. From
+    ``needs_since`` on, a server does not start if a gate is on and its ``needs`` are off.
 
-    Differences between releases are changes with a name: code asks for a change
+    Differences between releases are named changes: code checks for a change
     (``target.has("counter-limits")``), never for a release. ``previews`` are the last of
-    ``releases``, and only used if they are named or seen. ``retired`` are gates beside DRA's by
-    name.
+    ``releases``, and are used only if the user names them or the input shows them. ``retired`` has,
+    by name, gates that are not DRA's.
     """
 
     source: str

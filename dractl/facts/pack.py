@@ -1,7 +1,7 @@
-"""The pack of facts: a folder of data with a version and a date, which can be replaced without the
-program.
+"""The pack of facts: a folder of data with a version and a date, which can be replaced without
+replacing the program.
 
-One pack is in use in a process (:mod:`dractl.facts.choice`).
+A process uses one pack (:mod:`dractl.facts.choice`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 SCHEMA = 1
-"""The form of the files, which a pack names: a pack of another form is not used."""
+"""The form of the files. A pack names its form, and a pack with another form is not used."""
 
 BUILT_IN = "built in"
 _FOLDER = Path(__file__).resolve().parent / "data"
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Damaged(Exception):
-    """A pack cannot be used; the message names the file and the reason."""
+    """Raised if a pack cannot be used; the message names the file and the reason."""
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
     date: str
     """The date of the newest of its facts."""
     drivers: tuple[str, ...] = ()
-    """The drivers in the order in which they are listed to people (others follow)."""
+    """The drivers in the order in which people see them listed; other drivers follow."""
 
 
 class Pack(Struct, frozen=True, kw_only=True):
@@ -53,11 +53,11 @@ class Pack(Struct, frozen=True, kw_only=True):
     """The origin of the pack, in words."""
     head: Head
     extra: dict[str, bytes] = {}
-    """Files besides the ones in its folder."""
+    """Files in addition to those in its folder."""
 
     def entries(self, folder: str, ending: str = ".json") -> tuple[str, ...]:
-        """Return the names of the files of a folder that have an ending, without it, sorted; none
-        where a pack lacks it.
+        """Return the sorted names of a folder's files with an ending, without this ending; none if
+        the pack lacks the folder.
         """
         place = self.folder.joinpath(folder)
         names = {entry.name for entry in place.iterdir()} if place.is_dir() else set()
@@ -80,7 +80,7 @@ class Pack(Struct, frozen=True, kw_only=True):
         return content
 
     def read(self, name: str, kind: type[T]) -> T:
-        """Return a file as a value. Raises Damaged if it is not of the form."""
+        """Return a file as a value. Raises Damaged if it does not have the form."""
         try:
             return msgspec.json.decode(self.data(name), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -92,7 +92,7 @@ class Pack(Struct, frozen=True, kw_only=True):
         return f"facts {self.head.version} of {self.head.date} ({self.origin}, {self.digest})"
 
     def to_json(self) -> dict[str, str]:
-        """Return the version of the facts that a report rests on, for programs."""
+        """Return the version of the facts on which a report is based, for programs."""
         return {"version": self.head.version, "date": self.head.date, "digest": self.digest}
 
     @property
@@ -114,8 +114,8 @@ def _files(folder: Traversable, prefix: str) -> Iterator[str]:
 
 
 class _Choice:
-    """The pack in use, and the notices about the choice. The only thing here that changes: once,
-    before it is used.
+    """The pack in use, and the notices about the choice. It is the only mutable state in this
+    package, and is set once, before its first use.
     """
 
     def __init__(self) -> None:
@@ -143,8 +143,8 @@ _CACHES: list[Callable[[], None]] = []
 
 
 def forget_with(clear: Callable[[], None]) -> None:
-    """Register the values that a module remembers of the pack, to be forgotten when another one is
-    chosen.
+    """Register a function that clears the values which a module has cached from the pack; it is
+    called when another pack is chosen.
     """
     _CACHES.append(clear)
 

@@ -1,5 +1,5 @@
-"""Parameters that drivers refuse although they are right by their schema: a way to share a device
-without its feature gate, parameters for another type of device.
+"""Parameters that drivers refuse although their schema allows them: sharing a device without the
+feature gate for it, or parameters for another type of device.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dractl.facts.drivers import driver, names
 
 def sharing_gate(name: str, strategy: str) -> str | None:
     """Return the feature gate, off by default, without which a driver refuses a
-    ``sharing.strategy``; None if it needs none.
+    ``sharing.strategy``; None if the strategy needs no gate.
 
     kubernetes-sigs/dra-driver-nvidia-gpu pkg/featuregates/featuregates.go (v25.8.0 to v0.4.1)
     """
@@ -18,8 +18,9 @@ def sharing_gate(name: str, strategy: str) -> str | None:
 
 
 def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the kind of parameters and the type of device that it is for: the driver refuses it
-    for others ("cannot apply GpuConfig to device ..."). None if a driver has one kind for all.
+    """Return the kind of parameters, and the type of device that it is for; the driver refuses the
+    kind for other types ("cannot apply GpuConfig to device ..."). Return None if a driver has one
+    kind for all types.
 
     kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go prepareDevices
     (v25.3.0 to v0.4.1; VfioDeviceConfig since v25.12)
@@ -35,7 +36,7 @@ def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def kind_for(name: str, type_: str) -> str | None:
-    """Return the kind of parameters that is for a type of device."""
+    """Return the kind of parameters for a type of device."""
     return next(
         (
             kind

@@ -1,5 +1,6 @@
-"""Words with which drivers, the kubelet and container runtimes refuse to prepare or start a pod's
-devices. The pack has a file for each of these programs, with the meanings of the words and advice.
+"""Messages with which drivers, the kubelet and container runtimes refuse to prepare or start a
+pod's devices. The pack has a file for each of these programs, with explanations of the messages,
+and advice.
 """
 
 import html
@@ -16,8 +17,8 @@ from dractl.facts import pack
 FOLDER = "refusals"
 ANY_DRIVER, KUBELET, RUNTIME = "any-driver", "kubelet", "runtime"
 OTHERS = (ANY_DRIVER, KUBELET, RUNTIME)
-"""Files that are about no single driver: the words of libraries that drivers share, of the kubelet,
-of runtimes.
+"""Files that are not about a single driver: messages of libraries that drivers share, of the
+kubelet, and of runtimes.
 """
 
 CONTEXT = frozenset(
@@ -34,7 +35,7 @@ CONTEXT = frozenset(
         "program",
     }
 )
-"""Names that texts can have in braces besides the named groups of their own patterns."""
+"""Names that texts may have in braces, in addition to the named groups of their own patterns."""
 
 CLAIM_UID = "claim_uid"
 """The named group for the UID of a claim, which is looked up among the claims of the input."""
@@ -58,8 +59,8 @@ class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Advice(Struct, frozen=True, forbid_unknown_fields=True):
-    """The meaning of words, in clauses, and the next steps. A text in which a name in braces has no
-    value is left out.
+    """The explanation of a message, in clauses, and the next steps. A text is left out if a name in
+    its braces has no value.
     """
 
     meaning: tuple[str, ...]
@@ -67,34 +68,36 @@ class Advice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RefusalFact(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """An explanation of words about a claim or a device that cannot be prepared."""
+    """An explanation of messages about a claim or a device that cannot be prepared."""
 
     id: str
     """A name in kebab case, unique in its file."""
     words: tuple[str, ...]
-    """Patterns (RE2) one of which is found in the words. Named groups can stand in texts."""
+    """Patterns (RE2), one of which must match a part of the message. Texts can use their named
+    groups.
+    """
     blames: Blame
-    """The part at fault. Only ``hardware`` advises to reset or replace a device."""
+    """The part at fault. Advice to reset or replace a device is given only for ``hardware``."""
     meaning: tuple[str, ...]
     steps: tuple[StepFact, ...]
     general: bool = False
-    """True if any entry that is not general is better where both explain the words."""
+    """True if any entry that is not general takes precedence when both explain the message."""
     devices: tuple[str, ...] = ()
-    """Values of the driver's attribute ``type`` of the claim's devices to which it applies; empty:
-    all.
+    """The values of the driver's attribute ``type`` for devices of the claim to which the entry
+    applies; empty for all.
     """
     gone: Advice | None = None
-    """The advice if no claim of the input has the UID in the words."""
+    """The advice if no claim of the input has the UID in the message."""
     foreign: Advice | None = None
-    """The advice where the words name a device that the claim has from another driver."""
+    """The advice if the message names a device of another driver that the claim has."""
     is_not: str = ""
-    """A fault with which it is easily confused."""
+    """A fault with which this one is easily confused."""
     waits_for: str = ""
     """The prefix of the names of Deployments whose pods the driver waits for."""
     source: str
     """Path and line in the repository that the file names."""
     read: str = ""
-    """Date on which it was read, where that is not the date of the file."""
+    """The date on which it was read, if that is not the date of the file."""
 
     @property
     def advices(self) -> tuple[Advice, ...]:
@@ -112,18 +115,18 @@ class RefusalFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """Repositories with the tags or commits that were read."""
     read: str
     like: str = ""
-    """A driver whose code this one was made from: its entries count after the file's own."""
+    """A driver on whose code this one is based; its entries come after the file's own."""
     refusals: tuple[RefusalFact, ...]
 
 
 class RefusalMatch(Struct, frozen=True):
-    """An entry that explains words."""
+    """An entry that explains a message."""
 
     fact: RefusalFact
     groups: Mapping[str, str]
-    """The named groups of the pattern that have a value."""
+    """The named groups of the pattern, with their values."""
     start: int
-    """The offset in the words at which the pattern begins."""
+    """The offset in the message at which the match begins."""
 
 
 @cache
@@ -137,8 +140,8 @@ def refusal_file(name: str) -> RefusalFile | None:
 
 @cache
 def refusals(driver: str) -> tuple[RefusalFact, ...]:
-    """Return the refusals of a driver: its own entries, then the entries of the driver that it was
-    made from, then the entries for any driver.
+    """Return the refusals of a driver: first its own, then those of the driver on which it is
+    based, then those for any driver.
     """
     facts: list[RefusalFact] = []
     file = refusal_file(driver)
@@ -152,10 +155,11 @@ def refusals(driver: str) -> tuple[RefusalFact, ...]:
 def match_words(
     words: str, facts: Iterable[RefusalFact], device_types: Iterable[str] = ()
 ) -> RefusalMatch | None:
-    """Return the entry whose pattern begins last in the words; of several such entries, the first.
+    """Return the entry whose pattern matches last in the message; among several such entries, the
+    first one.
 
     Go wraps an error from left to right, so the last part is the cause of the parts before it. An
-    entry that is not general comes before general ones.
+    entry that is not general takes precedence over general ones.
     """
     text, types = clean_words(words), frozenset(device_types)
     matches = [
@@ -171,14 +175,16 @@ def match_words(
 
 
 def clean_words(words: str) -> str:
-    """Return words without colours, control characters and markup, to be compared with patterns."""
+    """Return a message without colours, control characters and markup, for matching with
+    patterns.
+    """
     return _TAG.sub("", html.unescape(_ANSI.sub("", words)))
 
 
 @lru_cache(1 << 10)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern as RE2 does, which takes linear time; with Python's module where RE2 is not
-    installed.
+    """Compile a pattern with RE2, which matches in linear time, or with Python's module if RE2 is
+    not installed.
 
     Raises ValueError for an invalid pattern.
     """
@@ -195,7 +201,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def fields_of(text: str) -> Iterator[str]:
-    """Yield the names in braces of a text. Raises ValueError for a text that is no template."""
+    """Yield the names in braces in a text. Raises ValueError if the text is no template."""
     for _, name, spec, conversion in Formatter().parse(text):
         if name is not None:
             if spec or conversion or not name.isidentifier():

@@ -1,5 +1,5 @@
-"""Extended resources of device plugins and words for hardware, and the drivers and classes that
-stand for them.
+"""Extended resources of device plugins, and words for hardware, with the drivers and classes that
+correspond to them.
 """
 
 from functools import cache
@@ -10,21 +10,21 @@ from dractl.facts import pack
 
 
 class Resource(Struct, frozen=True, rename={"device_class": "class"}, forbid_unknown_fields=True):
-    """A resource: a whole name, or a prefix that ends in ``/`` or ``-``."""
+    """A resource: a complete name, or a prefix that ends in ``/`` or ``-``."""
 
     name: str
     drivers: tuple[str, ...]
-    """The drivers that publish the hardware behind it, the usual one first."""
+    """The drivers that publish the same hardware, the usual one first."""
     request: str = ""
-    """A name for its request and claim."""
+    """A name for the request and the claim that replace it."""
     device_class: str = ""
-    """The class that stands for it, if one of the resource is one device of the class."""
+    """The class that replaces it, if one unit of the resource is one device of the class."""
     source: str = ""
     read: str = ""
 
 
 class Without(Struct, frozen=True, forbid_unknown_fields=True):
-    """A resource that no device stands for, and why."""
+    """A resource that has no corresponding device, with the reason."""
 
     name: str
     why: str
@@ -33,9 +33,7 @@ class Without(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Companion(Struct, frozen=True, forbid_unknown_fields=True):
-    """A resource that chooses the part of the device of another resource, ``of``, that a container
-    gets.
-    """
+    """A resource that selects which part of another resource's device (``of``) a container gets."""
 
     name: str
     of: str
@@ -44,12 +42,12 @@ class Companion(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resources(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file ``resources.json``; of several rows for a resource the first counts."""
+    """The file ``resources.json``; if a resource has several rows, the first one counts."""
 
     source: str
     read: str
     hardware: dict[str, tuple[str, ...]]
-    """The words of ``fit``: any other word in a shape is the name of a DeviceClass."""
+    """The hardware words of ``fit``; any other word in a shape is the name of a DeviceClass."""
     resources: tuple[Resource, ...]
     without: tuple[Without, ...] = ()
     companions: tuple[Companion, ...] = ()
@@ -67,25 +65,25 @@ def hardware() -> dict[str, tuple[str, ...]]:
 
 
 def word_of(driver: str) -> str | None:
-    """Return the word for the hardware of a driver: gpu, nic."""
+    """Return the word for the hardware of a driver, such as gpu or nic."""
     return next((word for word, drivers in hardware().items() if driver in drivers), None)
 
 
 @cache
 def by_name() -> dict[str, Resource]:
-    """Return the resources that a class stands for, by name."""
+    """Return the resources that have a corresponding class, by name."""
     return {row.name: row for row in resources().resources if row.device_class}
 
 
 @cache
 def with_plugin() -> frozenset[str]:
-    """Return the drivers of hardware that a device plugin exists for, too."""
+    """Return the drivers of hardware for which there is also a device plugin."""
     return frozenset(driver for row in resources().resources for driver in row.drivers)
 
 
 def drivers_of(resource: str) -> tuple[str, ...]:
-    """Return the DRA drivers that publish the hardware behind an extended resource; empty if none
-    is known.
+    """Return the DRA drivers for the hardware behind an extended resource; empty if none is
+    known.
     """
     for row in resources().resources:
         name = row.name

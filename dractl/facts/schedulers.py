@@ -1,5 +1,5 @@
-"""Schedulers besides kube-scheduler: marks to recognize them by, and their way with claims, gangs
-and quotas.
+"""Schedulers other than kube-scheduler: how to recognize them, and how they treat claims, gangs and
+quotas.
 """
 
 import re
@@ -11,46 +11,46 @@ from msgspec import Struct
 from dractl.facts import pack
 
 KUBE_SCHEDULER = "kube-scheduler"
-"""The key of the row about kube-schedulers under another name."""
+"""The key of the row about kube-schedulers that run under another name."""
 
 _VERSION = re.compile(r"\d{1,6}(?:\.\d{1,6}){1,3}")
 
 
 class ClaimSupport(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The way in which a scheduler allocates claims."""
+    """The allocation of claims by one scheduler."""
 
     allocator: Literal["structured", "own", "none"]
     """``structured``: the library that kube-scheduler uses; ``own``: another allocator."""
     takes_claims: bool
     """True if pods with ``spec.resourceClaims`` get their claims allocated."""
     since: str | None
-    """The first version with this behaviour; None: no version is known to differ."""
+    """The first version with this behaviour; None if no version is known to differ."""
     text: str
     """The predicate of a sentence whose subject is the scheduler."""
     detail: str | None
-    """A clause that says more of it."""
+    """A clause with more details."""
     instead: str | None
-    """The imperative for pods whose claims it does not allocate."""
+    """The advice, as an imperative, for pods whose claims it does not allocate."""
     source: str
 
 
 class Limit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A case that a scheduler treats in another way than kube-scheduler."""
+    """A case that a scheduler treats differently from kube-scheduler."""
 
     when: Literal["claims", "alternatives", "admin-access", "named-claim"]
-    """The pods that it concerns: pods with any claim, with ``firstAvailable``, with
-    ``adminAccess``, or with a claim that they name themselves.
+    """The pods to which it applies: pods with any claim, with ``firstAvailable``, with
+    ``adminAccess``, or with a claim that they name directly.
     """
     text: str
     source: str
     since: str = ""
-    """The first version that has the limit; empty: all versions until ``until``."""
+    """The first version with the limit; if it is empty, all versions before ``until`` have it."""
     until: str = ""
-    """The first version without it; empty: no version is known to be without it."""
+    """The first version without the limit; empty if no such version is known."""
 
     def concerns(self, version: str) -> bool:
-        """Return True if a version has the limit; an unknown one (empty) is taken for
-        the newest.
+        """Return True if a version has the limit; an unknown version (empty) counts as the
+        newest.
         """
         numbers = numbers_of(version)
         if not numbers:
@@ -60,14 +60,14 @@ class Limit(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupObject(Struct, frozen=True, forbid_unknown_fields=True):
-    """The object of a scheduler for pods that start together."""
+    """The kind of object with which a scheduler groups pods that start together."""
 
     resource: str
-    """Its resource with the API group, such as ``podgroups.scheduling.run.ai``."""
+    """The resource with its API group, such as ``podgroups.scheduling.run.ai``."""
     keys: tuple[str, ...]
-    """Annotations and labels with which a pod names it."""
+    """Annotations and labels with which a pod names the object."""
     conditions: str | None
-    """The list of conditions in its status; None if the status has a phase alone."""
+    """The list of conditions in its status; None if the status only has a phase."""
 
 
 class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -75,34 +75,36 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
     title: str
     names: tuple[str, ...]
-    """Values of ``spec.schedulerName`` that it answers to unless it is configured otherwise."""
+    """Values of ``spec.schedulerName`` for which it schedules pods by default."""
     images: tuple[str, ...]
-    """Ends of its image's repository, with the beginning of the tag where components share one."""
+    """Ends of its image's repository, with the beginning of the tag if components share a
+    repository.
+    """
     deployments: tuple[str, ...]
-    """Names of its Deployment as its chart or manifest installs it."""
+    """Names of its Deployment, as its chart or manifest installs it."""
     labels: dict[str, str]
-    """Labels of its pods as its chart or manifest sets them."""
+    """Labels of its pods, as its chart or manifest sets them."""
     api_groups: tuple[str, ...]
     """API groups of its own kinds."""
     reporters: tuple[str, ...]
-    """Sources of its events besides its own name."""
+    """Sources of its events other than its own name."""
     event_reasons: tuple[str, ...]
     """Reasons of its events about a pod."""
     condition_types: tuple[str, ...]
-    """Types of a pod's conditions that it writes."""
+    """Types of pod conditions that it writes."""
     condition_reasons: dict[str, str]
-    """Reasons of these conditions, and their meaning."""
+    """Reasons of these conditions, with their meanings."""
     queue_keys: tuple[str, ...]
     """Labels and annotations with which a pod names its queue or quota."""
     group: GroupObject | None
     claims: ClaimSupport
     limits: tuple[Limit, ...]
     gangs: str | None
-    """The predicate of a sentence about gangs; None where nothing was found out."""
+    """The predicate of a sentence about gangs; None if its treatment of gangs is unknown."""
     quota: str | None
     """The predicate of a sentence about queues and quotas."""
     built_on: str | None
-    """``kube-scheduler`` if it is that program with plugins of its own."""
+    """``kube-scheduler`` if it is that program with its own plugins."""
     known: str | None
     """The newest version that was read."""
     source: str
@@ -132,7 +134,7 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 def numbers_of(version: str) -> tuple[int, ...]:
-    """Return the numbers of the first version in a text; none for a text without one."""
+    """Return the numbers of the first version in a text; none if the text has no version."""
     match = _VERSION.search(version)
     return tuple(map(int, match[0].split("."))) if match else ()
 
@@ -144,7 +146,7 @@ def schedulers() -> dict[str, SchedulerFacts]:
 
 
 def scheduler_named(name: str) -> SchedulerFacts | None:
-    """Return the scheduler that answers to a name by default; None for other names."""
+    """Return the scheduler that uses a name by default; None for other names."""
     return next((row for row in schedulers().values() if name in row.names), None)
 
 
@@ -156,7 +158,7 @@ def scheduler_of_image(image: str) -> SchedulerFacts | None:
 
 
 def group_resources() -> frozenset[str]:
-    """Return the resources that schedulers have for pods that start together."""
+    """Return the resources with which schedulers group pods that start together."""
     return frozenset(row.group.resource for row in schedulers().values() if row.group)
 
 

@@ -1,4 +1,6 @@
-"""Values of ResourceSlices that the pack lacks: seen values win, and are reported."""
+"""Values of ResourceSlices that the pack lacks: values in the input take precedence, and are
+reported.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +12,7 @@ from dractl.facts.drivers import Driver, driver, names
 from dractl.program import program_name
 
 _MAX_NAMED = 6  # names in a note
-# Names that everybody makes up, including names of the example driver
+# Names that everybody uses, such as the names of the example driver
 _EXAMPLE_DOMAIN = ".example.com"
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]{1,130}\Z")
 
@@ -46,13 +48,13 @@ def unknown_values(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]
 
 
 class UnknownDriver(Struct, frozen=True):
-    """A driver of slices that the pack has no facts about."""
+    """A driver of slices about which the pack has no facts."""
 
     name: str
     devices: int
-    """The devices in the newest generation of each pool."""
+    """The number of devices in the newest generation of each pool."""
     attributes: int
-    """Different names of attributes that they have."""
+    """The number of different attribute names on these devices."""
 
 
 def unknown_drivers(objects: Iterable[Mapping[str, Any]]) -> tuple[UnknownDriver, ...]:
@@ -126,7 +128,7 @@ def _unknown(facts: Driver, device: Mapping[str, Any]) -> Iterator[str]:
     domains = {name.partition("/")[0] for name in attributes}
     for key, value in _map(device.get("attributes")).items():
         if facts.full(str(key)).partition("/")[0] not in domains:
-            continue  # somebody else adds it
+            continue  # another program adds it
         row = attributes.get(facts.full(str(key)))
         held = next((text for text in _map(value).values() if isinstance(text, str)), None)
         if row is None:

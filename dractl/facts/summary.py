@@ -23,7 +23,7 @@ SCHEMA = "dractl/facts/v1"
 
 
 class DriverLine(Struct, frozen=True, omit_defaults=True):
-    """A driver with the versions in the pack and the version in the cluster."""
+    """A driver, with its versions in the pack and its version in the cluster."""
 
     name: str
     known: str
@@ -31,7 +31,7 @@ class DriverLine(Struct, frozen=True, omit_defaults=True):
     read: str
     """The date on which the pack's facts about the driver were read."""
     seen: str = ""
-    """An unreleased version in the pack, with its date."""
+    """An unreleased version in the pack, with the date on which it was read."""
     running: str = ""
     """The version that runs."""
     newer: bool = False
@@ -39,7 +39,7 @@ class DriverLine(Struct, frozen=True, omit_defaults=True):
 
 
 class Old(Struct, frozen=True):
-    """A part that was read long ago."""
+    """A part of the pack that was read long ago."""
 
     part: str
     days: int
@@ -47,7 +47,7 @@ class Old(Struct, frozen=True):
 
 
 class ComingLine(Struct, frozen=True):
-    """A change of a coming release of Kubernetes whose rules are not all in the pack."""
+    """A change in a coming release of Kubernetes whose rules are not completely in the pack."""
 
     release: str
     what: str
@@ -55,7 +55,7 @@ class ComingLine(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """The contents of a pack, beside the cluster that uses it."""
+    """The contents of a pack, compared with the cluster that uses it."""
 
     version: str
     date: str
@@ -68,13 +68,13 @@ class Summary(Struct, frozen=True):
     coming: tuple[ComingLine, ...]
     old: tuple[Old, ...]
     seen: tuple[str, ...] = ()
-    """Values that slices have and the pack lacks."""
+    """Values that slices have and that the pack lacks."""
     cluster: str = ""
     """The release of Kubernetes that runs."""
     caveat: str = ""
     """A caveat about the rules of that release."""
     unread: Sequence[Mapping[str, str]] = ()
-    """Resources that could not be read: newer versions than those reported may run."""
+    """Resources that could not be read, so that newer versions than the reported ones may run."""
     unknown: tuple[UnknownDriver, ...] = ()
     """Drivers that publish slices and that the pack lacks."""
 

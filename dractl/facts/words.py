@@ -1,10 +1,12 @@
-"""The pack that a command line names, found before anything is imported that reads one."""
+"""The pack that a command line names, determined before any module that reads a pack is
+imported.
+"""
 
 from collections.abc import Mapping, Sequence
 
 
 def pack_option(words: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """Return the value of ``--facts``, which every subcommand has, else of DRACTL_FACTS."""
+    """Return the value of ``--facts``, which every subcommand has, or else of DRACTL_FACTS."""
     options = words[: words.index("--")] if "--" in words else words
     for index, word in enumerate(options):
         if word.startswith("--facts="):

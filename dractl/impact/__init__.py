@@ -1,4 +1,4 @@
-"""The effects of a change on what runs: taints of devices, a node that is drained, a driver that
+"""The effects of a change on running pods: taints of devices, a node that is drained, a driver that
 stops.
 
 The controllers of Kubernetes are followed one by one: the device taint eviction controller, the

@@ -1,4 +1,6 @@
-"""The cluster after pods are ended: their owners create others, and the scheduler places these."""
+"""The cluster after pods have ended: their owners create new pods, and the scheduler places
+these.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -19,18 +21,18 @@ _ALLOCATION_FIELDS = ("allocation", "reservedFor", "devices")
 
 
 class Aftermath(Struct, frozen=True):
-    """A cluster after pods have ended, and others were created in their place."""
+    """A cluster after pods have ended and been replaced."""
 
     scheduler: Scheduler
     """The scheduler of the cluster at the end."""
     nodes: Mapping[Key, str | None] = {}
-    """The ended pods that an owner replaces, each with the node of the new pod; None if it finds
-    none.
+    """The ended pods that an owner replaces, each with the node of the new pod; None if the new pod
+    gets no node.
     """
     successors: Mapping[Key, Key] = {}
     """The pods that were created, each with the ended pod that it replaces."""
     followers: Mapping[Key, str] = {}
-    """The pods that owners end because of the others, each with the reason."""
+    """The pods that owners end because other pods end, each with the reason."""
     notes: tuple[str, ...] = ()
     """Side effects: Jobs that fail, pods that the API server refuses, assumptions."""
 
@@ -63,7 +65,7 @@ def _mark(aftermath: Aftermath, pods: Collection[Key], mark: Callable[[Pod], Pod
 def _end_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return the effects when these pods end at the same time, after all that went before.
+    """Return the effects when these pods end at the same time, in addition to the earlier effects.
 
     Pods that are ``stuck`` stay Terminating with their devices.
     """
@@ -102,7 +104,7 @@ def _end_pods(
 
 
 def _explain_follower(pod: Pod, result: SimulationResult) -> str:
-    """Return why a pod ends because of others."""
+    """Return why a pod ends as a consequence of other pods' ends."""
     owner = "/".join((pod.key[0], pod.workload[1])) if pod.workload is not None else ""
     message = next((text for text in result.failed_jobs if f"Job {owner} fails" in text), "")
     return message or "its owner ends the group as a whole"
@@ -111,11 +113,11 @@ def _explain_follower(pod: Pod, result: SimulationResult) -> str:
 def _list_changes(
     state: ClusterState, pods: Collection[Key], stuck: Collection[Key]
 ) -> list[Change]:
-    """Return the deletions of pods. A claim that they share by name stays allocated for now.
+    """Return the deletions of pods. A claim that they share by name stays allocated for the moment.
 
-    Their owners create new pods at once, while the old ones are still Terminating. If the node
-    takes them, the claim is reserved again before it is unused, and pins the new pods to the node.
-    A StatefulSet waits until the name is free, for ever if the pod is stuck.
+    Their owners create new pods at once, while the old pods are still Terminating. If the new pods
+    fit on the node, the claim is reserved for them before it becomes unused, and binds them to the
+    node. A StatefulSet waits until the name is free, for ever if the pod is stuck.
     """
     ended = [key for key in pods if key not in stuck or _is_replaced_at_once(state.pod(key))]
     held = dict.fromkeys(
@@ -145,7 +147,7 @@ def _is_replaced_at_once(pod: Pod) -> bool:
 
 
 def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
-    """Return an allocated claim that is not reserved for ``pods`` any more."""
+    """Return an allocated claim without its reservations for ``pods``."""
     consumers = [
         raw
         for raw, consumer in zip(claim.reserved_for, claim.consumers, strict=True)
@@ -155,9 +157,10 @@ def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
 
 
 def _release_unused_claims(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
-    """Return the cluster without the allocation of named claims that no pod reserved again.
+    """Return the cluster without the allocation of named claims for which there is no new
+    reservation.
 
-    Their new pods found no place on the node of the claim. Once the old ones are gone, the claim
+    The new pods did not fit on the node of the claim. When the old pods are gone, the claim
     controller deallocates it (pkg/controller/resourceclaim/controller.go syncClaim).
     """
     for key in _list_unplaced(state, pods):
@@ -195,10 +198,10 @@ def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, s
 
 
 def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPod, ...]:
-    """Return the pods that wait for a node after a change, as far as the change causes it.
+    """Return the pods that wait for a node after a change, if the change affects them.
 
-    These are pods that an owner created and that find no node, and pods that waited before and get
-    another node, or none, through it.
+    These are pods that an owner created and that get no node, and pods that waited before and get a
+    different node, or no node any longer, because of the change.
     """
     waiting = [pod.key for pod in list_pending_pods(before.state)]
     nodes_before = place_pending_pods(before, waiting)

@@ -1,7 +1,7 @@
-"""PodDisruptionBudgets as the eviction API asks them.
+"""PodDisruptionBudgets, applied as by the eviction API.
 
-Upstream: kubernetes pkg/registry/core/pod/storage/eviction.go. A budget is asked for a pod that
-runs; a pod that is not ready may go if its budget says so, or if enough others are ready.
+Upstream: kubernetes pkg/registry/core/pod/storage/eviction.go. A budget applies to pods that run; a
+pod that is not ready may be evicted if its budget permits it, or if enough other pods are ready.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _PENDING = "Pending"
 
 
 class Budgets:
-    """The budgets of a cluster while pods are evicted one after the other."""
+    """The budgets of a cluster, with their state while pods are evicted one after the other."""
 
     def __init__(self, state: ClusterState) -> None:
         self._budgets = {
@@ -25,7 +25,7 @@ class Budgets:
         self._healthy = {key: one.current_healthy for key, one in self._budgets.items()}
 
     def list_budgets(self, pod: Pod) -> list[DisruptionBudget]:
-        """Return the budgets that are asked about a pod."""
+        """Return the budgets that apply to a pod."""
         if pod.phase == _PENDING or pod.has_ended or pod.deletion_timestamp:
             return []
         return [one for one in self._budgets.values() if one.selects(pod)]
@@ -52,14 +52,14 @@ class Budgets:
         return ""
 
     def subtract(self, pod: Pod) -> None:
-        """Count the eviction of a pod."""
+        """Subtract the eviction of a pod from its budgets."""
         for budget in self.list_budgets(pod):
             if not self._may_leave_unready(budget, pod):
                 self._allowed[budget.key] -= 1
                 self._healthy[budget.key] -= 1
 
     def add(self, pod: Pod) -> None:
-        """Count the pod that replaces an evicted one, once it is ready."""
+        """Add the pod that replaces an evicted pod to its budgets when it is ready."""
         for budget in self.list_budgets(pod):
             if not self._may_leave_unready(budget, pod):
                 self._allowed[budget.key] += 1

@@ -1,4 +1,4 @@
-"""Notes on kinds that affect the report and that the input lacks."""
+"""Notes on kinds that the input lacks and that would affect the report."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,9 @@ _RESOURCES = {"PodDisruptionBudget": "poddisruptionbudgets", "DaemonSet": "daemo
 
 
 def note_missing_kinds(state: ClusterState, kinds: Iterable[str]) -> Iterator[str]:
-    """Yield a note for each of the kinds that the input lacks and a cluster may have."""
+    """Yield a note for each of the kinds that the input lacks although the cluster may have such
+    objects.
+    """
     for kind in kinds:
         if state.has(kind) or state.covers(kind):
             continue

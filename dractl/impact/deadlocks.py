@@ -1,4 +1,4 @@
-"""Known faults that keep a drain, a reboot or the restart of a driver from ending.
+"""Known faults that prevent a drain, a reboot or the restart of a driver from ending.
 
 They are facts with a source (``hinders`` of known.json), for the versions that the input shows.
 """
@@ -20,9 +20,9 @@ def note_deadlocks(
     plugins: Sequence[PluginOnNode],
     operation: Operation,
 ) -> Iterator[str]:
-    """Yield a note on each known fault of software on nodes that hinders an operation there.
+    """Yield a note on each known fault that hinders an operation on nodes.
 
-    ``plugins`` are the plug-ins of the drivers on them, each driver once.
+    ``plugins`` are the plug-ins of the drivers on these nodes, each driver once.
     """
     for row in breakages():
         if operation in row.hinders:

@@ -12,7 +12,9 @@ Rows = Mapping[DeviceID, DeviceRow]
 
 
 def list_rows(state: ClusterState, features: Features) -> Rows:
-    """Return every device of a cluster by its identity, including devices that only claims have."""
+    """Return every device of a cluster by its identity, including devices that appear only in
+    claims.
+    """
     return {row.id: row for row in take_inventory(state, features).devices}
 
 

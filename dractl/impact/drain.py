@@ -1,9 +1,9 @@
 """The pods of a node that is drained: the pods that go, in their order, and the pods that never
 end.
 
-Upstream: k8s.io/kubectl pkg/drain. ``kubectl drain`` refuses before it evicts anybody if a pod has
-no controller or an emptyDir, leaves pods of DaemonSets and static pods, and asks the eviction API
-for the others until each is gone.
+Upstream: k8s.io/kubectl pkg/drain. ``kubectl drain`` refuses to evict any pod if a pod has no
+controller or has an emptyDir. It leaves pods of DaemonSets and static pods, and repeats the
+eviction requests for the other pods until they are gone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,22 +28,22 @@ from dractl.views import Pod
 
 
 class _Drain(Struct, frozen=True):
-    """A drain that has come as far as it can."""
+    """A drain after the last step that is possible."""
 
     node: NodeInQuestion
     fixed: dict[Key, PodImpact]
-    """The impacts on pods that the eviction API is not asked about."""
+    """The impacts on pods for which no eviction is requested."""
     evictable: list[Pod]
-    """The pods that it is asked about."""
+    """The pods for which an eviction is requested."""
     rounds: dict[Key, int]
-    """The round in which each of these is evicted."""
+    """The round in which each evictable pod is evicted."""
     budgets: Budgets
     """The budgets at the end."""
     aftermath: Aftermath
 
     @property
     def refused(self) -> list[str]:
-        """The pods for which kubectl evicts nobody on the node."""
+        """The pods because of which kubectl evicts no pod of the node."""
         return [impact.name for impact in self.fixed.values() if _is_refused(impact)]
 
 
@@ -80,7 +80,7 @@ def find_drain_impact(node: NodeInQuestion) -> Impact:
 
 
 def _list_pods(drain: _Drain) -> Iterator[PodImpact]:
-    """Yield the impact on every pod of the node, and on pods that end with them."""
+    """Yield the impact on every pod of the node, and on pods that end as a consequence."""
     aftermath, refused = drain.aftermath, drain.refused
     impacts = {**drain.fixed, **{pod.key: _judge_evictable(drain, pod) for pod in drain.evictable}}
     for key, why in aftermath.followers.items():
@@ -91,7 +91,7 @@ def _list_pods(drain: _Drain) -> Iterator[PodImpact]:
 
 
 def _judge_evictable(drain: _Drain, pod: Pod) -> PodImpact:
-    """Return the impact on a pod that the eviction API is asked about."""
+    """Return the impact on a pod for which kubectl drain requests an eviction."""
     number, node = drain.rounds.get(pod.key), drain.aftermath.nodes.get(pod.key)
     if number is None:
         why = f"{drain.budgets.find_refusal(pod)}: kubectl drain tries again for ever"
@@ -103,7 +103,7 @@ def _judge_evictable(drain: _Drain, pod: Pod) -> PodImpact:
 
 
 def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
-    """Return the impact on a pod that kubectl drain does not ask the eviction API about."""
+    """Return the impact on a pod for which kubectl drain requests no eviction."""
     owner = pod.controller
     if pod.is_mirror:
         return PodImpact(pod.key, "kept", "a static pod: kubectl drain leaves it")
@@ -124,9 +124,10 @@ def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
 def _evict_in_rounds(
     node: NodeInQuestion, pods: list[Pod], budgets: Budgets
 ) -> tuple[dict[Key, int], Aftermath]:
-    """Evict pods as long as their budgets allow it. Return the round of each, and the aftermath.
+    """Evict pods as long as their budgets allow it. Return the round of each pod, and the
+    aftermath.
 
-    A pod that finds another node counts as ready there in the next round.
+    A pod that gets another node counts as ready there in the next round.
     """
     aftermath = Aftermath(Scheduler(node.cordoned, node.features))
     rounds: dict[Key, int] = {}
@@ -190,7 +191,7 @@ def _list_drain_steps(node: NodeInQuestion, fixed: Iterable[PodImpact]) -> Itera
 
 
 def _list_late_steps(node: NodeInQuestion) -> Iterator[NextStep]:
-    """Yield the steps that must come after the last pod with a claim is gone."""
+    """Yield the steps that must wait until the last pod with a claim is gone."""
     if not node.plugins:
         return
     yield NextStep(
@@ -206,7 +207,9 @@ def _is_refused(impact: PodImpact) -> bool:
 
 
 def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
-    """Return the impact on an evicted pod while kubectl drain refuses the node for others."""
+    """Return the impact on an evicted pod as long as kubectl drain refuses because of other
+    pods.
+    """
     if impact.effect != "evicted":
         return impact
     verb = "is" if len(refused) == 1 else "are"
@@ -215,7 +218,7 @@ def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
 
 
 def _note_order(pods: Iterable[Pod], rounds: Mapping[Key, int], budgets: Budgets) -> Iterator[str]:
-    """Yield a note on each budget that lets some pods go at once, and others later or not."""
+    """Yield a note on each budget that allows some evictions at once, and others later or never."""
     first: set[str] = set()
     others: set[str] = set()
     for pod in pods:

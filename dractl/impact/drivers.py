@@ -1,6 +1,6 @@
-"""The restart or the end of a driver: pods with its claims can neither start nor end meanwhile.
+"""The restart or the end of a driver, during which pods with its claims can neither start nor end.
 
-Pods that run go on: the kubelet asks a driver only when a pod with a claim starts or ends
+Running pods are not affected: the kubelet asks a driver only when a pod with a claim starts or ends
 (kubernetes pkg/kubelet/cm/dra/manager.go).
 """
 
@@ -27,30 +27,32 @@ from dractl.views import Pod
 
 
 class DriverInQuestion(Struct, frozen=True):
-    """A driver, and the nodes on which its plug-in goes away."""
+    """A driver, and the nodes on which its plug-in stops."""
 
     state: ClusterState
     features: Features
     name: str
     nodes: tuple[str, ...]
-    """The nodes for which it publishes devices, or where pods hold some, sorted."""
+    """The nodes for which the driver publishes devices, or where pods hold some of its devices,
+    sorted.
+    """
     workloads: DriverWorkloads
     restarts: bool
-    """True if the plug-in comes back at once; else it stays away."""
+    """True if the plug-in starts again at once; otherwise it stays away."""
 
     @property
     def is_everywhere(self) -> bool:
-        """True if it goes away on every node that it serves."""
+        """True if the plug-in stops on every node that the driver serves."""
         return set(self.nodes) >= list_nodes_of_driver(self.state, self.name)
 
 
 def find_driver(
     state: ClusterState, features: Features, name: str, node: str | None, *, restarts: bool
 ) -> DriverInQuestion:
-    """Return a driver of the cluster on one node, or on all of them.
+    """Return a driver of the cluster on one node, or on all of its nodes.
 
-    Raises UsageError with the nearest name for a driver that nothing names, and for a node on
-    which it has nothing.
+    Raises UsageError, with the nearest name, if the input does not mention the driver, or if the
+    driver has no device on the node.
     """
     drivers = _list_drivers(state)
     if name not in drivers:
@@ -73,7 +75,7 @@ def find_driver(
 
 
 def list_nodes_of_driver(state: ClusterState, driver: str) -> set[str]:
-    """Return the nodes for which a driver publishes devices, or where a pod holds some."""
+    """Return the nodes for which a driver publishes devices, or where a pod holds some of them."""
     slices = map(slice_of, state.objects("ResourceSlice").values())
     nodes = {item.node for item in slices if item.driver == driver and item.node}
     return nodes | {
@@ -134,14 +136,18 @@ def _judge_pod(driver: DriverInQuestion, pod: Pod) -> PodImpact:
 
 
 def _has_started(pod: Pod) -> bool:
-    """Return whether the kubelet has prepared the claims of a pod: a container has run."""
+    """Return whether the kubelet has prepared the claims of a pod, which is so if a container has
+    run.
+    """
     if not pod.container_statuses:
         return pod.phase == "Running"
     return any(one.state in ("running", "terminated") for one in pod.container_statuses)
 
 
 def _remove_slices(driver: DriverInQuestion) -> ClusterState:
-    """Return the cluster without the driver's slices of the nodes, which the kubelet deletes."""
+    """Return the cluster without the slices of the driver on these nodes, which the kubelet
+    deletes.
+    """
     slices = {
         key: raw
         for key, raw in driver.state.objects("ResourceSlice").items()

@@ -1,8 +1,8 @@
 """The pods that the device taint eviction controller deletes, and when.
 
 Upstream: kubernetes pkg/controller/devicetainteviction/device_taint_eviction.go. It deletes pods
-itself, without the eviction API: PodDisruptionBudgets do not count. It looks at the allocation of a
-claim, not at its requests, and at NoExecute alone.
+itself, without the eviction API: PodDisruptionBudgets do not count. It checks the allocation of a
+claim, not its requests, and only the effect NoExecute.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ class Eviction(Struct, frozen=True):
     time: float | None
     """The time in seconds since 1970; None if a taint has no time that can be read."""
     source: DeviceTaintSource
-    """The taint that comes first."""
+    """The taint that takes effect first."""
     delay: int | None
     """The seconds for which a toleration keeps the pod; None if it does not tolerate the taint."""
     request: str
@@ -90,9 +90,10 @@ class EvictionController:
         return evictions
 
     def list_claims_in_use(self, pod: Pod) -> Iterator[Key]:
-        """Yield the claims of a pod that the controller looks at: they are reserved for it.
+        """Yield the claims of a pod that the controller checks, which are the claims reserved for
+        the pod.
 
-        Up to 1.37.1 it overlooks the claim for extended resources.
+        Up to 1.37.1, it ignores the claim for extended resources.
         """
         namespace = pod.key[0]
         generated = dict(pod.claim_statuses)
@@ -173,7 +174,7 @@ class EvictionController:
 
 
 def reaches(reach: Reach, device: DeviceID, published: Device | None) -> bool:
-    """Return whether a DeviceTaintRule taints a device, which slices need not have."""
+    """Return whether a DeviceTaintRule taints a device, which may be missing in the slices."""
     try:
         return reach.covers(
             device.driver, device.pool, published or Device({"name": device.device})
@@ -195,10 +196,10 @@ def _list_evicting_rules(
 
 
 def _is_pod(pod: Pod, uid: str, name: str) -> bool:
-    """Return whether a reference means a pod: its UID decides, or its name without one."""
+    """Return whether a reference refers to a pod: by UID or, if it has no UID, by name."""
     return uid == pod.uid if pod.uid else name == pod.name
 
 
 def _first(evictions: Iterable[Eviction]) -> Eviction:
-    """Return the eviction that comes first; one without a time is as early as any."""
+    """Return the earliest eviction; one without a time counts as the earliest."""
     return min(evictions, key=lambda one: (one.time is not None, one.time or 0.0))

@@ -45,7 +45,7 @@ class NodeInQuestion(Struct, frozen=True):
         return self.state.replace("Node", ("", self.name), {**node.raw, "spec": spec})
 
     def find_missing_plugin(self, pod: Pod) -> PluginOnNode | None:
-        """Return a plug-in without which a pod cannot be gone, and that does not run."""
+        """Return a plug-in that must run before a pod can be deleted, and that does not run."""
         drivers = list_drivers_to_unprepare(self.state, pod)
         plugins = (self.plugins[driver] for driver in drivers)
         return next((plugin for plugin in plugins if plugin.status == "gone"), None)
@@ -70,7 +70,7 @@ def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuest
 
 
 def find_cordon_impact(node: NodeInQuestion) -> Impact:
-    """Return the effects of a cordon: running pods stay, and pending pods lose the node."""
+    """Return the effects of a cordon: running pods stay, and pending pods cannot get the node."""
     after = Aftermath(Scheduler(node.cordoned, node.features))
     kept = [PodImpact(pod.key, "kept", "a cordon ends nothing") for pod in node.pods]
     return Impact(
@@ -87,14 +87,14 @@ def find_cordon_impact(node: NodeInQuestion) -> Impact:
 
 
 def judge_terminating_pod(node: NodeInQuestion, pod: Pod) -> PodImpact:
-    """Return the effect on a pod that is Terminating already."""
+    """Return the effect on a pod that is already Terminating."""
     if pod.foreign_finalizers or node.find_missing_plugin(pod):
         return PodImpact(pod.key, "blocked", f"Terminating already; {explain_hold(node, pod)}")
     return PodImpact(pod.key, "evicted", "it is Terminating already", 0)
 
 
 def explain_hold(node: NodeInQuestion, pod: Pod) -> str:
-    """Return why an evicted pod is never gone."""
+    """Return why an evicted pod would never be deleted."""
     plugin = node.find_missing_plugin(pod)
     if plugin is not None:
         return (

@@ -1,9 +1,9 @@
 """Whether a driver's kubelet plug-in can prepare and unprepare claims on a node.
 
-The kubelet calls it when a pod with claims starts, and before a pod with claims is gone: without
-it the pod stays Terminating (kubernetes pkg/kubelet/kubelet.go SyncTerminatingPod,
-pkg/kubelet/cm/dra/manager.go unprepareResources). It deletes the driver's slices of the node 30 s
-after the plug-in is gone.
+The kubelet calls the plug-in when a pod with claims starts, and before a pod with claims is
+deleted: without the plug-in, the pod stays Terminating (kubernetes pkg/kubelet/kubelet.go
+SyncTerminatingPod, pkg/kubelet/cm/dra/manager.go unprepareResources). The kubelet deletes the
+driver's slices of the node 30 s after the plug-in is gone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,8 +45,8 @@ def find_plugin(state: ClusterState, driver: str, node: str) -> PluginOnNode:
 def find_plugins(state: ClusterState, driver: str, nodes: Iterable[str]) -> dict[str, PluginOnNode]:
     """Return the state of a driver's plug-in on each of the nodes.
 
-    Its pod is the best evidence. Without one, slices of the node show that it ran within the last
-    half minute.
+    The pod of the plug-in is the best evidence. If there is no pod, slices of the node show that
+    the plug-in ran within the last half minute.
     """
     slices = [item for item in state.slices if item.spec.driver == driver]
     publishing = {item.spec.node_name for item in slices if item.spec.node_name}
@@ -66,7 +66,7 @@ def find_plugins(state: ClusterState, driver: str, nodes: Iterable[str]) -> dict
 
 
 def _judge_pods(pods: Sequence[Pod]) -> tuple[Status, str] | None:
-    """Return the state that the pods of a plug-in on a node show; None if there is none."""
+    """Return the state according to the pods of a plug-in on a node; None if there are no pods."""
     ready = next((pod for pod in pods if _serves(pod)), None)
     if ready is not None:
         return "runs", f"pod {ready.full_name} is ready"
@@ -90,7 +90,7 @@ def _serves(pod: Pod) -> bool:
 
 
 def list_drivers_to_unprepare(state: ClusterState, pod: Pod) -> Iterator[str]:
-    """Yield the drivers that the kubelet calls before a pod can be gone, each once.
+    """Yield the drivers that the kubelet calls before a pod can be deleted, each once.
 
     A claim that several pods of the node use is unprepared when the last of them ends.
     """

@@ -1,4 +1,4 @@
-"""The effects of a change on what runs, as a value."""
+"""The effects of a change on running pods, as a value."""
 
 from typing import Literal
 
@@ -10,14 +10,14 @@ from dractl.model.order import natural
 
 Effect = Literal["evicted", "blocked", "kept", "waits"]
 EFFECTS: tuple[Effect, ...] = ("blocked", "evicted", "waits", "kept")
-"""The effects in the order of reports: effects that need attention come first."""
+"""The effects in the order of reports, beginning with effects that need attention."""
 
 
 class DeviceState(Struct, frozen=True, omit_defaults=True):
     """The state of a device at one time."""
 
     state: str
-    """``free``, ``held``, ``tainted`` and so on, as ``dractl devices`` names it."""
+    """``free``, ``held``, ``tainted`` or another state of ``dractl devices``."""
     taints: tuple[str, ...] = ()
     """Taints as ``key=value:effect``, including the taints of DeviceTaintRules."""
 
@@ -28,11 +28,11 @@ class DeviceChange(Struct, frozen=True):
     device: str
     """``driver/pool/device``."""
     node: str | None
-    """The node of the device; None if several nodes reach it."""
+    """The node of the device; None if it can be used from several nodes."""
     before: DeviceState | None
-    """None if no slice and no claim had the device."""
+    """The state before the change; None if neither a slice nor a claim had the device."""
     after: DeviceState | None
-    """None if no slice and no claim has it any more."""
+    """The state after the change; None if neither a slice nor a claim has the device then."""
 
 
 class PodImpact(Struct, frozen=True):
@@ -41,15 +41,19 @@ class PodImpact(Struct, frozen=True):
     key: Key
     """Namespace and name of the pod."""
     effect: Effect
-    """``evicted``: it is ended. ``blocked``: it is to end, and cannot. ``kept``: it goes on.
-    ``waits``: it cannot start or end until something else happens.
+    """``evicted``: the pod is ended. ``blocked``: the pod should end but cannot. ``kept``: the pod
+    continues. ``waits``: the pod cannot start or end until something else happens.
     """
     why: str
     """The reason, as a clause."""
     at: int | None = None
-    """Seconds from now until the pod is deleted; None if that is not known, or if it is not."""
+    """Seconds from now until the pod is deleted; None if that is unknown, or if the pod is not
+    deleted.
+    """
     fits: str | None = None
-    """The node of the pod that its owner creates instead; None if it finds none."""
+    """The node of the pod that the owner creates as a replacement; None if that pod gets no
+    node.
+    """
 
     @property
     def name(self) -> str:
@@ -58,22 +62,22 @@ class PodImpact(Struct, frozen=True):
 
 
 class PendingPod(Struct, frozen=True):
-    """A pod that waits for a node, and that the change concerns."""
+    """A pod that waits for a node and is affected by the change."""
 
     pod: str
     """``namespace/name``; for a pod that an owner will create, the name of the pod that it
     replaces.
     """
     before: str | None
-    """The node that it would get without the change; None if it would find none."""
+    """The node that the pod would get without the change; None if there is no such node."""
     after: str | None
-    """The node that it gets after the change; None if it finds none."""
+    """The node that the pod gets after the change; None if there is no such node."""
     replaces: bool = False
-    """True if its owner creates it for a pod that the change ends."""
+    """True if an owner creates the pod to replace a pod that the change ends."""
 
 
 class Impact(Struct, frozen=True):
-    """The effects of a change on what runs."""
+    """The effects of a change on running pods."""
 
     change: tuple[str, ...]
     """The objects that change, such as ``DeviceTaintRule/maintenance`` or ``drain Node/gpu-1``."""
@@ -82,11 +86,11 @@ class Impact(Struct, frozen=True):
     selects.
     """
     pods: tuple[PodImpact, ...] = ()
-    """The pods that the change concerns, pods that need attention first."""
+    """The pods that the change affects, beginning with pods that need attention."""
     pending: tuple[PendingPod, ...] = ()
-    """The pods that wait for a node after the change, or get another one through it."""
+    """The pods that wait for a node after the change, or get a different node because of it."""
     steps: tuple[NextStep, ...] = ()
-    """Steps to take, in the order in which they work."""
+    """The steps to take, in an order that works."""
     notes: tuple[str, ...] = ()
     """Notes on further effects, and on gaps of the input."""
 
@@ -96,7 +100,7 @@ class Impact(Struct, frozen=True):
 
     @property
     def hits(self) -> bool:
-        """True if a pod is ended, or is to end and cannot."""
+        """True if a pod is ended, or should end but cannot."""
         return bool(self.list_pods("evicted", "blocked"))
 
 

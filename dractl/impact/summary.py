@@ -1,11 +1,11 @@
-"""The effects of a change in a sentence or two, for commands that are asked something else."""
+"""The effects of a change in one or two sentences, for commands about something else."""
 
 from collections.abc import Sequence
 
 from dractl.impact.result import Impact
 
 _MAX_NAMES = 3
-"""Pods that are named."""
+"""The maximum number of pods that are named."""
 
 
 def count(number: int, noun: str) -> str:

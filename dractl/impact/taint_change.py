@@ -1,4 +1,4 @@
-"""DeviceTaintRules and ResourceSlices that are created, or put in the place of stored ones."""
+"""DeviceTaintRules and ResourceSlices that are created or that replace stored ones."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from dractl.objects import Raw, items, mapping
 from dractl.views import TaintRule, View
 
 TAINT_KINDS = ("DeviceTaintRule", "ResourceSlice")
-"""The kinds that bring taints of devices."""
+"""The kinds of objects that taint devices."""
 
 TaintObjects = Mapping[str, Mapping[Key, Raw]]
 """Objects of these kinds, by kind and name."""
 
 
 def select_taint_objects(state: ClusterState, place: str) -> TaintObjects:
-    """Return the objects of files that bring taints. Raises InputError if there are none."""
+    """Return the objects in files that taint devices. Raises InputError if there are none."""
     objects = {kind: state.objects(kind) for kind in TAINT_KINDS if state.has(kind)}
     if not objects:
         kinds = ", ".join(state.kinds)
@@ -33,8 +33,7 @@ def select_taint_objects(state: ClusterState, place: str) -> TaintObjects:
 def store_taint_objects(
     state: ClusterState, objects: TaintObjects, features: Features, now: float
 ) -> ClusterState:
-    """Return the cluster in which these objects are stored, in place of the objects of the same
-    names.
+    """Return the cluster in which these objects are stored and replace objects of the same names.
 
     A taint without ``timeAdded`` gets ``now`` (seconds since 1970), as the API server sets it
     (kubernetes pkg/apis/resource/v1/defaults.go SetDefaults_DeviceTaint).
@@ -63,7 +62,7 @@ def _store_rule(
 ) -> dict[str, Any]:
     """Return a rule as the API server stores it.
 
-    The time of a stored rule starts anew with another effect
+    If the effect of a stored rule changes, its time is set anew
     (pkg/registry/resource/devicetaintrule/strategy.go PrepareForUpdate).
     """
     time_added = rule.time_added

@@ -1,4 +1,4 @@
-"""Steps and notes beside the effects of taints: about rules, gates and successors."""
+"""Next steps and notes for a change of taints: about rules, gates and replaced pods."""
 
 from collections.abc import Iterator, Mapping
 
@@ -48,7 +48,7 @@ def list_steps(effects: TaintEffects) -> Iterator[NextStep]:
 
 
 def list_notes(effects: TaintEffects) -> Iterator[str]:
-    """Yield notes on further effects, and on unknown facts."""
+    """Yield notes on further effects and on missing facts."""
     cluster = effects.cluster
     yield from _note_gates(cluster)
     yield from _note_rejections(cluster)
@@ -67,7 +67,9 @@ def list_notes(effects: TaintEffects) -> Iterator[str]:
 
 
 def _note_rejections(cluster: TaintedCluster) -> Iterator[str]:
-    """Yield a note on each rule that the API server refuses: it would have no effect."""
+    """Yield a note on each rule that the API server would refuse, and that would therefore have no
+    effect.
+    """
     features = cluster.features
     target = Target(features.release, features.on)
     for rule in cluster.rules:
@@ -111,7 +113,9 @@ def _note_unselective_rules(cluster: TaintedCluster) -> Iterator[str]:
 
 
 def _count_rehearsal(effects: TaintEffects, name: str) -> str:
-    """Return the counts that the controller writes into the status of a rule without effect."""
+    """Return the counts that the controller writes into the status of a rule with the effect
+    None.
+    """
     cluster, devices = effects.cluster, effects.selected[name]
     published = Devices(cluster.after, cluster.after.slices)
     number = sum(published.get(device) is not None for device in devices)
@@ -131,7 +135,7 @@ def _count_rehearsal(effects: TaintEffects, name: str) -> str:
 
 
 def _note_circles(effects: TaintEffects) -> Iterator[str]:
-    """Yield a note on new pods that get a tainted device, and are evicted again."""
+    """Yield a note on new pods that get a tainted device and are evicted again."""
     state, features = effects.aftermath.scheduler.state, effects.cluster.features
     again = EvictionController(state, features).find_evictions()
     names = [

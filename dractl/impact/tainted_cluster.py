@@ -34,7 +34,7 @@ class TaintedCluster(Struct, frozen=True):
 
     @property
     def rehearsal(self) -> ClusterState:
-        """The cluster in which the changed rules without effect evict."""
+        """The cluster in which the changed rules with the effect None evict pods."""
         rules = {
             rule.key: rule.with_taint(effect="NoExecute")
             for rule in self.rules
@@ -46,7 +46,7 @@ class TaintedCluster(Struct, frozen=True):
 def change_cluster(
     state: ClusterState, objects: TaintObjects, features: Features
 ) -> TaintedCluster:
-    """Return the cluster in which these objects are stored, and the cluster without them."""
+    """Return the cluster before and after these objects are stored."""
     now = newest_time(state) or 0.0
     change = tuple(f"{kind}/{name}" for kind, by_key in objects.items() for _, name in by_key)
     after = store_taint_objects(state, objects, features, now)
@@ -67,7 +67,7 @@ def list_effective_rules(cluster: TaintedCluster) -> list[tuple[DeviceTaintRule,
 def list_selected_devices(cluster: TaintedCluster) -> Mapping[str, frozenset[DeviceID]]:
     """Return the devices that each changed rule selects, by the name of the rule.
 
-    They include devices that only claims have.
+    They include devices that appear only in claims.
     """
     state = cluster.after
     published = Devices(state, state.slices)

@@ -1,4 +1,4 @@
-"""The effects of DeviceTaintRules and of taints in slices on what runs."""
+"""The effects of DeviceTaintRules and of taints in slices on running pods."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -18,7 +18,7 @@ from dractl.views import Pod
 
 
 class Wave(Struct, frozen=True):
-    """The pods that end at one time, and the consequences."""
+    """The pods that end at the same time, and the consequences."""
 
     seconds: int
     """Seconds from now."""
@@ -26,7 +26,7 @@ class Wave(Struct, frozen=True):
 
 
 def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Features) -> Impact:
-    """Return the effects on running pods once these objects are stored."""
+    """Return the effects on running pods when these objects are stored."""
     cluster = change_cluster(state, objects, features)
     evictions = EvictionController(cluster.after, features).find_evictions()
     waves = _end_in_waves(cluster, evictions)
@@ -56,21 +56,23 @@ def _list_devices(effects: TaintEffects) -> Iterator[DeviceChange]:
 
 
 def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> list[Wave]:
-    """Return the effects when pods end at their times: pods of one time together."""
+    """Return the effects when pods end at their times, with pods of the same time together."""
     pods_by_time: dict[int, list[Key]] = {}
     for key, eviction in evictions.items():
         pods_by_time.setdefault(seconds_until(eviction, cluster.now) or 0, []).append(key)
     waves = [Wave(0, Aftermath(Scheduler(cluster.after, cluster.features)))]
     for seconds, keys in sorted(pods_by_time.items()):
         before = waves[-1].aftermath
-        # Their owner may have ended them with others by then.
+        # Their owner may already have ended them together with others.
         present = [key for key in keys if key not in before.followers]
         waves.append(Wave(seconds, evict_pods(before, present)))
     return waves
 
 
 def _list_ended_pods(effects: TaintEffects, waves: list[Wave]) -> dict[Key, PodImpact]:
-    """Return the pods that the controller deletes, and the pods that owners end with them."""
+    """Return the pods that the controller deletes, and the pods that owners end as a
+    consequence.
+    """
     nodes, cluster = effects.aftermath.nodes, effects.cluster
     impacts = {
         key: PodImpact(
@@ -91,7 +93,7 @@ def _list_ended_pods(effects: TaintEffects, waves: list[Wave]) -> dict[Key, PodI
 
 
 def _describe_cause(eviction: Eviction) -> str:
-    """Return the taint that ends a pod, and the tolerations of the claim."""
+    """Return the taint because of which a pod ends, and the tolerations of the claim."""
     source = eviction.source
     origin = f"DeviceTaintRule {source.rule} gives" if source.rule else "its slice gives"
     tolerated = (
@@ -111,8 +113,8 @@ def _describe_owner(pod: Pod) -> str:
 def seconds_until(eviction: Eviction, now: float) -> int | None:
     """Return the seconds from ``now`` until an eviction.
 
-    None if it cannot be known: the taint has a time, but the input has no current time to compare
-    it with.
+    None if it is unknown, because the taint has a time but the input has no current time to compare
+    with it.
     """
     if eviction.time is None:
         return None
@@ -149,7 +151,7 @@ def _explain_stay(
     taints: list[DeviceTaintSource],
     rehearsed: Eviction | None,
 ) -> str:
-    """Return why a pod stays on its device. ``rehearsed`` is its eviction with effect NoExecute."""
+    """Return why a pod keeps its device. ``rehearsed`` is its eviction with effect NoExecute."""
     features = controller.features
     if pod.deletion_timestamp:
         return "it is Terminating already"

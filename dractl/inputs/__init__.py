@@ -1,1 +1,3 @@
-"""The way of an input: it is read, and charts and kustomizations are rendered, in one place."""
+"""The handling of an input: files are read, and charts and kustomizations are rendered, all in this
+package.
+"""

@@ -21,7 +21,7 @@ from dractl.objects import items, mapping
 
 ARGO = "argoproj.io"
 MAX_APPLICATIONS = 500
-"""Applications that one ApplicationSet may make."""
+"""The maximum number of Applications that one ApplicationSet may make."""
 _COMMA = "\\,"
 """A comma in a value of ``--set``, as Argo CD escapes it (util/helm/cmd.go cleanSetParameters)."""
 _FIELD = re.compile(r"\{\{\s*\.?([\w.-]+)\s*\}\}")
@@ -47,7 +47,9 @@ class Source(Struct, frozen=True):
 
 
 def list_sources(member: Member) -> list[Source]:
-    """Return the sources of an Application; ``sources`` win over ``source`` (GetSources)."""
+    """Return the sources of an Application; ``sources`` takes precedence over ``source``
+    (GetSources).
+    """
     rows = items(at(member.value, "spec", "sources"))
     if rows:
         return [

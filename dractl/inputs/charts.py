@@ -1,6 +1,6 @@
 """Renders Helm charts: with the chart's own values or the user's, and with the values in ``ci/``.
 
-helm runs as :mod:`dractl.inputs.programs` says, on a copy of the chart. ``lookup`` and
+helm runs within the limits of :mod:`dractl.inputs.programs`, on a copy of the chart. ``lookup`` and
 ``getHostByName`` find nothing in ``helm template``, and nothing is downloaded.
 """
 
@@ -38,9 +38,11 @@ from dractl.model import Target
 from dractl.model.releases import SERVED, served_versions
 
 MAX_TIMEOUTS = 3
-"""Renderings that take too long; after them, no other chart is rendered in this run."""
+"""The number of renderings that may take too long; after that, no other chart is rendered in this
+run.
+"""
 MAX_CI_VALUES = 32
-"""Values files in ``ci/`` that a chart is rendered with."""
+"""The maximum number of values files in ``ci/`` with which a chart is rendered."""
 MAX_WORKERS = 4
 _CI_VALUES = re.compile(r"ci/[^/]*-values\.yaml")
 """helm/chart-testing pkg/chart/chart.go Chart.ValuesFilePathsForCI"""
@@ -69,7 +71,7 @@ class ValueChoice(Struct, frozen=True):
     """The user's values for the charts of one run."""
 
     named: ChartValues = NO_VALUES
-    """Values of the command line, for the only chart."""
+    """Values of the command line, for the only chart of the input."""
     by_chart: Mapping[str, ChartValues] = MappingProxyType({})
     """Values of the configuration, by the absolute path of the chart's folder."""
 
@@ -91,7 +93,7 @@ class Release(Struct, frozen=True):
 
 
 class _Layer(Struct, frozen=True):
-    """Values on top of a chart's own: one rendering."""
+    """Values on top of a chart's own values, for one rendering."""
 
     names: tuple[str, ...]
     """The paths of the values files."""
@@ -102,11 +104,13 @@ class _Layer(Struct, frozen=True):
     release: str = RELEASE
     """The name of the release."""
     namespace: str = ""
-    """The namespace of the release; empty for the default, or another one if a chart refuses it."""
+    """The namespace of the release; empty for the default namespace, or for another one if a chart
+    refuses the default.
+    """
 
 
 class _Job(Struct, frozen=True):
-    """A chart to render, and where."""
+    """A chart to render, and the folders for it."""
 
     helm: str
     """Path of the program."""
@@ -148,7 +152,8 @@ class ChartRenderer:
         self._timeouts = 0
 
     def render(self, chart: str) -> Sequence[Rendered]:
-        """Render the chart in a folder with its values, then with each file of its ``ci/``.
+        """Render the chart in a folder with its values, and then with each values file in its
+        ``ci/``.
 
         Raises UsageError for values of the command line that several charts could take.
         """
@@ -171,7 +176,7 @@ class ChartRenderer:
         ]
 
     def render_release(self, chart: str, release: Release) -> Rendered:
-        """Render the chart in a folder as a release in a namespace, with the values of its own."""
+        """Render the chart in a folder as a release in a namespace, with the release's values."""
         helm = shutil.which("helm")
         if helm is None:
             return Rendered(None)
@@ -194,12 +199,12 @@ class ChartRenderer:
 
     @property
     def has_charts(self) -> bool:
-        """Return True if a chart took the values of the command line."""
+        """Return True if values of the command line were used for a chart."""
         return bool(self._charts)
 
     def _choose_values(self, chart: str) -> ChartValues:
-        """Return the user's values for a chart; a subchart gets values from the configuration
-        only.
+        """Return the user's values for a chart; a subchart only gets values from the
+        configuration.
         """
         folder = os.path.abspath(chart)
         above, name = os.path.split(os.path.dirname(folder))
@@ -217,7 +222,7 @@ class ChartRenderer:
         return self._choice.named
 
     def _layers(self, chart: str, tree: FileTree, values: ChartValues) -> list[_Layer]:
-        """Return the values of each rendering, the chart's own or the user's first."""
+        """Return the values of each rendering, beginning with the chart's own or the user's."""
         reader = TreeReader(None, self._overlay)
         contents = tuple(reader.read(name) for name in values.files)
         layers = [_Layer(values.files, contents, values.settings)]
@@ -231,7 +236,7 @@ class ChartRenderer:
         return layers
 
     def _outputs(self, job: _Job, layers: Sequence[_Layer]) -> list[Completion]:
-        """Return the output for each layer, remembered or rendered now, several at a time."""
+        """Return the output for each layer, from the cache or rendered now, several at a time."""
         program = identify(job.helm)
         shared = key_of([program, *map(str.encode, self._options), *job.tree.parts()]).encode()
         keys = [key_of([shared, *_words(layer), b"", *layer.contents]) for layer in layers]
@@ -251,7 +256,7 @@ class ChartRenderer:
         return [ends[key] for key in keys]
 
     def _run(self, job: _Job, layer: _Layer) -> Completion:
-        """Run helm, in a namespace of another name if the first run fails."""
+        """Run helm; if the first run fails, run it again in a namespace with another name."""
         if self._timeouts >= MAX_TIMEOUTS:
             return Completion(None, f"{MAX_TIMEOUTS} renderings before it took too long")
         home = mkdtemp(dir=job.scratch)
@@ -273,7 +278,7 @@ class ChartRenderer:
 
 
 def _words(layer: _Layer) -> list[bytes]:
-    """Return the arguments that make a rendering differ from another one of the same chart."""
+    """Return the arguments that distinguish a rendering from others of the same chart."""
     words = list(map(os.fsencode, layer.settings))
     if layer.namespace or layer.release != RELEASE:
         words += [b"", os.fsencode(layer.release), os.fsencode(layer.namespace)]
@@ -281,7 +286,7 @@ def _words(layer: _Layer) -> list[bytes]:
 
 
 def refuse_values() -> NoReturn:
-    """Raise UsageError for values of the command line in an input without a chart."""
+    """Raise UsageError for values of the command line if the input has no chart."""
     raise UsageError(
         "--values and --set need a chart, and no chart of the input has a template about DRA",
         hint="name the folder of a chart",
@@ -289,8 +294,8 @@ def refuse_values() -> NoReturn:
 
 
 def _explain(problem: str | None, job: _Job, home: str, layer: _Layer) -> str | None:
-    """Return helm's message with the user's names of files, and the version of helm where it lacks
-    a function.
+    """Return helm's message with the user's names of files, and with the version of helm if a
+    function is missing.
     """
     if problem is None:
         return None
@@ -306,7 +311,7 @@ def _explain(problem: str | None, job: _Job, home: str, layer: _Layer) -> str | 
 
 
 def _release_options(target: Target) -> list[str]:
-    """Return the options that tell helm the versions which a release of Kubernetes serves."""
+    """Return the options that tell helm which API versions a release of Kubernetes serves."""
     versions = {
         row.api_version
         for row in SERVED
@@ -353,7 +358,7 @@ def _unpack_schemas(path: str, content: bytes) -> Iterator[bytes]:
 
 
 def _find_reference(schema: bytes) -> str | None:
-    """Find a reference of a JSON schema to anything outside itself."""
+    """Find a reference in a JSON schema to anything outside it."""
     try:
         stack: list[Any] = [json.loads(schema, object_pairs_hook=_Pairs)]
     except RecursionError:
@@ -376,4 +381,4 @@ def _find_reference(schema: bytes) -> str | None:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, doubled keys included."""
+    """The members of a JSON object, including repeated keys."""

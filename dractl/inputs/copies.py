@@ -1,4 +1,4 @@
-"""Copies of one object in several files: which one counts, and when nobody can tell."""
+"""Copies of one object in several files: which copy counts, and when that is unclear."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -20,18 +20,18 @@ _KINDS = frozenset(
         ("batch", "CronJob"),
     }
 )
-"""API groups and kinds, besides DRA's, whose wrong copies would change an answer."""
+"""API groups and kinds outside DRA for which a wrong copy would change an answer."""
 
 Identity = tuple[str, str, str, str]
 """The API group, kind, namespace and name of an object."""
 
 
 def choose_copies(documents: Sequence[Document], files: Collection[str]) -> tuple[Document, ...]:
-    """Leave one copy of each object.
+    """Keep one copy of each object.
 
-    A file among ``files``, which were named, wins over the files of a folder, and the newer state
-    of a stored object over an older one. Raises UsageError where copies differ, and the intended
-    one is unclear.
+    A copy in ``files``, which the user has named, takes precedence over copies in the files of a
+    folder, and the newer state of a stored object over an older one. Raises UsageError if copies
+    differ and the intended one is unclear.
     """
     chosen: dict[Identity, Document] = {}
     rejected: set[int] = set()
@@ -91,7 +91,7 @@ def _is_stored(document: Document) -> bool:
 
 
 def _is_same_object(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Return True if copies show one object at about one time: its devices are the same."""
+    """Return True if copies show one object at about the same time, with the same devices."""
     if text_at(first, "metadata", "uid") != text_at(second, "metadata", "uid"):
         return False
     return all(

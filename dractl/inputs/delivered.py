@@ -27,7 +27,7 @@ _MAX_NAMED_CHARTS = 8
 
 
 class ReleaseRenderer(Protocol):
-    """Renders the chart in a folder as a release."""
+    """A function that renders the chart in a folder as a release."""
 
     def __call__(self, chart: str, release: Release, /) -> Rendered: ...
 
@@ -96,7 +96,7 @@ class WorldDocuments:
         yield from documents
 
     def _place(self, delivery: Delivery, member: Member) -> Document:
-        """Return an object at its places in its file and in patches."""
+        """Return an object with the places of its values in its file and in patches."""
         before = member.before
         return Document(
             before.file,
@@ -134,9 +134,7 @@ class WorldDocuments:
         yield from self._render_chart(member, folder, release, layers)
 
     def _chart_name(self, member: Member, kind: str, name: str) -> str:
-        """Return the name of a chart: for an OCIRepository, the name of the repository behind
-        it.
-        """
+        """Return the name of a chart; for an OCIRepository, the name of its repository."""
         for delivery in self._world.deliveries if kind == "OCIRepository" else ():
             for other in delivery.members:
                 if other.kind == kind and other.name == name:
@@ -146,7 +144,7 @@ class WorldDocuments:
         return name
 
     def _note_remote(self) -> None:
-        """Note the charts that are not in the repository, once, with their names."""
+        """Note once, with their names, the charts that are not in the repository."""
         charts = sorted({name for _, name in self._remote.values()})
         more = len(charts) - _MAX_NAMED_CHARTS
         names = ", ".join(charts[:_MAX_NAMED_CHARTS]) + (f" and {more} more" if more > 0 else "")
@@ -209,7 +207,7 @@ class WorldDocuments:
 
 
 def _in_namespace(document: Document, namespace: str) -> Document:
-    """Return an object in the namespace that Helm installs it in."""
+    """Return an object in the namespace in which Helm installs it."""
     metadata = document.value.get("metadata")
     if not namespace or not isinstance(metadata, dict):
         return document

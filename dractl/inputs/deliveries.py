@@ -1,9 +1,9 @@
-"""Deliveries: the objects that Flux and Argo CD apply of a repository.
+"""Deliveries: the objects that Flux and Argo CD apply from a repository.
 
 A *delivery* is the set of objects that one Flux Kustomization or Argo CD Application applies.
 Deliveries make others, as the Kustomization of a cluster makes the Kustomizations of its apps. They
-are followed from the ones that no other makes, so that each has the patches and the variables of
-the ones above it.
+are followed from those that no other delivery makes, so that each gets the patches and the
+variables of the deliveries above it.
 """
 
 import os
@@ -58,7 +58,7 @@ class Delivery(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return its kind and its name."""
+        """Return the applier's kind and name."""
         return f"{self.applier.kind} {self.applier.name}"
 
 
@@ -66,12 +66,12 @@ class World(Struct, frozen=True):
     """The objects that are applied to one cluster."""
 
     name: str
-    """The file with the object that applies it."""
+    """The file with the applier at the top."""
     deliveries: tuple[Delivery, ...]
-    """The deliveries; a delivery that makes others comes before them."""
+    """The deliveries; each is listed before the deliveries that it makes."""
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
-        """Find a ConfigMap or a Secret; one without a namespace may be in any."""
+        """Find a ConfigMap or a Secret; one that names no namespace matches any."""
         rows = [
             member
             for delivery in self.deliveries
@@ -97,11 +97,11 @@ class DeliveryReader:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Return the parts that were not built."""
+        """Return the parts that were not built, with the reasons."""
         remote = (
             Skipped(display_path(path), f"what is elsewhere is not fetched: {name}", judged=True)
             for name, path in self._layers.remote.items()
-            if "crd" not in name.lower()  # definitions are not judged
+            if "crd" not in name.lower()  # files of definitions are not judged
         )
         causes = (
             Skipped(place, f"{_enumerate(labels)} not built: {why}")
@@ -118,9 +118,10 @@ class DeliveryReader:
         *,
         judged: bool = False,
     ) -> None:
-        """Note, once for each reason, that the objects of an applier were not built.
+        """Note, once for each reason, that an applier's objects were not built.
 
-        ``place`` is the path of the value at fault; ``judged`` is True if its file was judged.
+        ``place`` is the path of the value at fault; ``judged`` is True if the applier's file itself
+        was judged.
         """
         file = member.before.file
         if place is not None and at(member.before.value, *place) is not None:
@@ -142,7 +143,7 @@ class DeliveryReader:
         }
         trees: list[list[Delivery]] = []
         reached: set[tuple[str, int]] = set()
-        # If deliveries create each other, the first one is followed.
+        # If deliveries create each other, only the first one is followed.
         for applier in sorted(written, key=lambda member: _key(member) in inner):
             if _key(applier) not in inner or _key(applier) not in reached:
                 tree = list(self._follow(applier, frozenset(), 0))
@@ -162,7 +163,7 @@ class DeliveryReader:
             documents = self._files.objects(path)
         except NotRenderable:
             return []  # lint reports a file that does not parse
-        # A dump with a stored applier also has the objects that the controller applied.
+        # A dump with a stored applier also contains the objects that its controller applied.
         members = [
             Member(item.value, item) for item in documents if not item.at(("metadata", "uid"))
         ]
@@ -172,7 +173,7 @@ class DeliveryReader:
         return [item for member in members for item in self._expand(member)]
 
     def _expand(self, member: Member) -> list[Member]:
-        """Return the appliers that an object is or makes."""
+        """Return the object itself if it is an applier, or the appliers that it makes."""
         if argo.is_application_set(member):
             try:
                 return argo.expand_set(member)
@@ -184,7 +185,7 @@ class DeliveryReader:
     def _follow(
         self, applier: Member, way: frozenset[tuple[str, int]], depth: int
     ) -> Iterator[Delivery]:
-        """Yield a delivery and the deliveries that it makes."""
+        """Yield a delivery, and then the deliveries that it makes."""
         delivery = self._build(applier)
         yield delivery
         variables = Variables(_inline_variables(applier), is_complete=False)
@@ -217,7 +218,7 @@ class DeliveryReader:
             delivery = Delivery(applier)
         except NotRenderable as error:
             delivery = Delivery(applier)
-            if error.place is not None:  # a note for all deliveries with this cause
+            if error.place is not None:  # one note covers all deliveries with this cause
                 labels = self._causes.setdefault((error.place, error.why), [])
                 labels.append(delivery.label)
             else:
@@ -243,8 +244,8 @@ class DeliveryReader:
             return self._run_program(folder, need, settings, components)
 
     def _check_source(self, spec: Any) -> None:
-        """Raise NotRenderable for the source of a Kustomization that is another repository, or that
-        a controller puts together: its paths are no paths of this repository
+        """Raise NotRenderable if the source of a Kustomization is another repository, or is built by
+        a controller: its paths are then not paths of this repository
         (fluxcd/source-watcher docs/spec/v1beta1/artifactgenerators.md).
         """
         source = mapping(mapping(spec).get("sourceRef"))
@@ -258,7 +259,7 @@ class DeliveryReader:
         self, folder: str, need: NeedsProgram, settings: dict[str, Any], components: list[str]
     ) -> list[Member]:
         """Return the objects that kustomize makes of a kustomization; none if no file of it
-        matters.
+        concerns DRA.
         """
         if self._files.kustomization(folder) is None:
             raise NotRenderable(
@@ -325,7 +326,7 @@ class DeliveryReader:
 
 
 def _enumerate(labels: Sequence[str]) -> str:
-    """Return the first of some things that were not built, as the subject of a sentence."""
+    """Return the first few names of parts that were not built, as the subject of a sentence."""
     names = sorted(set(labels))
     more = len(names) - _MAX_NAMED
     listed = ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -333,7 +334,7 @@ def _enumerate(labels: Sequence[str]) -> str:
 
 
 def _inline_patch(row: Any) -> dict[str, Any]:
-    """Return an inline patch without the parts that would make kustomize read a file."""
+    """Return an inline patch without those parts that would make kustomize read a file."""
     return {
         name: part
         for name, part in mapping(row).items()
@@ -351,7 +352,7 @@ def _is_applier(member: Member) -> bool:
 
 
 def _key(member: Member) -> tuple[str, int]:
-    """Return a key that distinguishes an object from all others that are written down."""
+    """Return a key that distinguishes an object from all others in the files."""
     return member.before.file, member.before.index
 
 
@@ -361,8 +362,8 @@ def _inline_variables(applier: Member) -> dict[str, str | None]:
 
 
 def _root(tree: list[Delivery]) -> Root:
-    """Return a delivery that no other makes, with the objects that it and the deliveries below it
-    apply.
+    """Return a delivery that no other one makes, with the objects that it and all deliveries below
+    it apply.
     """
     identities: set[Identity] = set()
     for delivery in tree:

@@ -43,10 +43,10 @@ def is_release(member: Member) -> bool:
 
 
 def find_folder(member: Member, path: Any) -> str:
-    """Return the folder that a path of the repository names, from its top.
+    """Return the folder that a path names, starting from the top of the repository.
 
-    Outside of any repository, the top is the nearest folder above the object that has the path.
-    Raises NotRenderable.
+    Outside of any repository, the top is the nearest folder above the object in which the path
+    exists. Raises NotRenderable.
     """
     name = os.path.normpath(os.path.join(os.sep, str(path or "."))).lstrip(os.sep) or "."
     if ".." in str(path).split("/"):
@@ -64,7 +64,9 @@ def find_folder(member: Member, path: Any) -> str:
 
 
 def find_missing_folder(member: Member) -> Path | None:
-    """Return the path to the value of a Kustomization that names a folder which does not exist."""
+    """Return the path, in a Kustomization, to the value that names a folder which does not
+    exist.
+    """
     if not is_kustomization(member):
         return None
     spec = mapping(member.value.get("spec"))
@@ -125,7 +127,9 @@ def _patches(member: Member) -> list[tuple[Document, Mapping[str, Any] | None]]:
 
 
 def _holder(member: Member, path: Path, text: str) -> Document:
-    """Return the document that has a text: the object as written, else the patch that made it."""
+    """Return the document that contains a text: the object as written, or else the patch that added
+    the text.
+    """
     home = next(
         (item for item in (member.before, *member.patches) if item.at(path) == text), member.before
     )
@@ -133,7 +137,8 @@ def _holder(member: Member, path: Path, text: str) -> Document:
 
 
 def load_variables(member: Member, find: FindConfig) -> Variables:
-    """Load the variables of a Kustomization: of ConfigMaps, of Secrets, and its own, which win.
+    """Load the variables of a Kustomization: those of ConfigMaps and Secrets, and its own, which
+    take precedence.
 
     Values of Secrets are not read, so that none can get into a report.
     """
@@ -162,13 +167,13 @@ class ReleaseValues(Struct, frozen=True):
     value: dict[str, Any]
     """The values of all sources; a later source takes precedence."""
     layers: tuple[Document, ...]
-    """The documents of the values, the one that takes precedence first."""
+    """The documents of the values, beginning with the one that takes precedence."""
     is_complete: bool = True
     """False if the repository does not have some of the sources."""
 
 
 def load_values(member: Member, files: Files, find: FindConfig) -> ReleaseValues:
-    """Load the values of a HelmRelease: the values of valuesFrom in their order, then its own."""
+    """Load the values of a HelmRelease: those of valuesFrom in their order, then its own."""
     merged: dict[str, Any] = {}
     layers: list[Document] = []
     is_complete = True
@@ -188,7 +193,7 @@ def load_values(member: Member, files: Files, find: FindConfig) -> ReleaseValues
 
 
 def _open(config: Member, key: str, files: Files) -> Document | None:
-    """Return the values in an entry of a ConfigMap, at their place in its file."""
+    """Return the values in an entry of a ConfigMap, with their place in the file."""
     if key in config.files:
         path = config.files[key]
         if not os.path.isfile(path):
@@ -207,7 +212,7 @@ def _open(config: Member, key: str, files: Files) -> Document | None:
 
 
 def merge_values(document: Document, values: ReleaseValues) -> Document:
-    """Return a HelmRelease with the values of all sources, each at its place."""
+    """Return a HelmRelease with the values of all sources, each with its place."""
     spec = {name: item for name, item in document.value["spec"].items() if name != "valuesFrom"}
     value = {**document.value, "spec": {**spec, "values": values.value}}
     made = document.another(value, _ValuePlaces(document, value, values.layers))
@@ -216,13 +221,13 @@ def merge_values(document: Document, values: ReleaseValues) -> Document:
 
 
 def add_layers(document: Document, layers: Sequence[Document]) -> None:
-    """Add documents of other files whose values are in a document that was just made."""
+    """Add other files' documents to a new document that contains values of them."""
     provenance = document.provenance
     document.provenance = replace(provenance, layers=(*provenance.layers, *layers))
 
 
 class _ValuePlaces(Within):
-    """Finds the values of a HelmRelease in itself, or where valuesFrom takes them from."""
+    """Finds the values of a HelmRelease, in itself or in the object that valuesFrom names."""
 
     def __init__(self, outer: Document, value: Any, layers: Sequence[Document]) -> None:
         super().__init__(outer)
@@ -247,7 +252,7 @@ class _ValuePlaces(Within):
 
 
 def chart_path(member: Member) -> tuple[str, str]:
-    """Return the kind of a HelmRelease's source and the chart's name or path in it."""
+    """Return the kind of a HelmRelease's source, and the chart's name or path in that source."""
     chart = mapping(at(member.value, "spec", "chart", "spec"))
     kind = text_at(chart, "sourceRef", "kind")
     if not chart:
@@ -259,7 +264,7 @@ def chart_path(member: Member) -> tuple[str, str]:
 
 
 def find_chart(member: Member, path: str) -> str | None:
-    """Return the folder of a chart in this repository; None if it is not in it."""
+    """Return the folder of a chart in this repository; None if the chart is not in it."""
     try:
         folder = find_folder(member, path)
     except NotRenderable:
@@ -278,5 +283,5 @@ def release_name(member: Member) -> str:
 
 
 def release_namespace(member: Member) -> str:
-    """Return the namespace that a HelmRelease installs its objects in."""
+    """Return the namespace in which a HelmRelease installs its objects."""
     return text_at(member.value, "spec", "targetNamespace") or member.namespace

@@ -1,4 +1,4 @@
-"""Builds the objects that Flux and Argo CD apply, in the way that they do."""
+"""Builds the objects that Flux and Argo CD apply, in the same way as they do."""
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -23,18 +23,18 @@ _MAX_NAMED_WORLDS = 4
 
 
 class Delivered(Struct, frozen=True):
-    """The objects that appliers apply, located where people edit them."""
+    """The objects that appliers apply, with the places where people edit them."""
 
     documents: tuple[Document, ...]
     """The objects that may concern DRA, each with the cluster that it is applied to."""
     skipped: tuple[Skipped, ...]
     """Parts that were not built."""
     files: frozenset[str]
-    """The absolute paths of all files that were read for them."""
+    """The absolute paths of all files that were read for these objects."""
     charts: frozenset[str]
-    """The absolute paths of the charts that were rendered for them."""
+    """The absolute paths of the charts that were rendered for these objects."""
     roots: frozenset[str] = frozenset()
-    """The absolute paths of the files with appliers that nothing else delivers."""
+    """The absolute paths of the files with appliers that no other applier delivers."""
 
 
 class Applied(Struct, frozen=True):
@@ -45,7 +45,9 @@ class Applied(Struct, frozen=True):
     files: frozenset[str] = frozenset()
     """The absolute paths of all files that were read for the delivered objects."""
     folders: tuple[str, ...] = ()
-    """The absolute paths of the folders in which nothing else counts, each with a separator."""
+    """The absolute paths of the folders in which only delivered objects count, each with a
+    separator at its end.
+    """
 
 
 def build_deliveries(
@@ -113,12 +115,12 @@ def deliver(
 def replace_delivered(
     inputs: Inputs, files: Sequence[str], render: ReleaseRenderer, builder: KustomizationBuilder
 ) -> Applied:
-    """Return the input with the objects that its appliers deliver in place of the files of their
-    folders.
+    """Return the input with the objects that its appliers deliver, in place of the files in the
+    appliers' folders.
 
-    Nothing applies the other manifests in these folders: they are in ``skipped``. The user has
-    named ``files``: their objects stay, unless they are delivered. The objects belong to one
-    cluster. Raises UsageError for objects of several clusters.
+    Manifests in these folders that nothing applies are in ``skipped``. Objects of ``files``, which
+    the user has named, stay unless they are delivered. The objects belong to one cluster. Raises
+    UsageError for objects of several clusters.
     """
     delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)
     worlds = list(
@@ -166,12 +168,12 @@ class _Scope:
         self._places = frozenset((item.file, item.index) for item in delivered.documents)
 
     def holds(self, file: str) -> bool:
-        """Return True for a file in the folders that was not named itself."""
+        """Return True for a file in these folders that the user did not name."""
         path = os.path.abspath(file)
         return path.startswith(self.folders) and path not in self._named
 
     def split_documents(self) -> tuple[list[Document], list[Document]]:
-        """Return the documents that count as they are written, and the documents that do not."""
+        """Return the documents that count as they are written, and those that do not count."""
         kept: list[Document] = []
         dropped: list[Document] = []
         for document in self._inputs.documents:
@@ -184,7 +186,7 @@ class _Scope:
             return False
         path = os.path.abspath(document.file)
         if path in self._delivered.roots:
-            # Manifests beside an applier are applied by hand, as they are.
+            # Manifests beside an applier are applied by hand, as they are written.
             is_delivered = (document.file, document.index) in self._places
             is_applier = (document.api_version or "").startswith(APPLIER_GROUPS)
             return not (is_delivered or is_applier)
@@ -193,7 +195,7 @@ class _Scope:
         return not self.holds(document.file) or bool(document.at(("metadata", "uid")))
 
     def list_unapplied(self, dropped: Iterable[Document]) -> Iterator[Skipped]:
-        """Yield the manifests about DRA in the folders that nothing applies."""
+        """Yield the manifests about DRA that are in the folders and that nothing applies."""
         files = {item.file: None for item in dropped if names_dra(encode_json(item.value))}
         read = self._delivered.files
         for file in files:
@@ -202,7 +204,7 @@ class _Scope:
 
 
 def _has_variable(document: Document) -> bool:
-    """Return True for an object whose name has a variable that nobody could substitute."""
+    """Return True for an object whose name contains a variable that could not be substituted."""
     return any("${" in text for text in (document.name or "", document.namespace or ""))
 
 

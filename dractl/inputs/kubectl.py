@@ -1,7 +1,7 @@
 """kubectl as a subprocess: dractl can read whatever kubectl can log in to.
 
-It only gets and shows objects, and never changes one. The Python client is not used: it takes
-200 ms to import, and login plug-ins are kubectl's business.
+It only gets and shows objects, and never changes one. The Python client is not used, since it takes
+200 ms to import, and since kubectl handles login plug-ins.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _TIMEOUT_SECONDS = 50
-"""The limit for each kubectl, which gives up by itself after --request-timeout."""
+"""The time limit of each kubectl, which normally gives up earlier because of --request-timeout."""
 _MAX_PROCESSES = 6
 _PROGRESS_SECONDS = 3
-"""The time after which progress shows the last message of a kubectl that still runs."""
+"""The time after which progress shows the last message of a kubectl that is still running."""
 _MAX_ERROR_BYTES = 1 << 16
 _MAX_MESSAGE_CHARS = 240
-"""The length up to which an error is shown whole."""
+"""The length up to which an error is shown in full."""
 WRAPPER_HINT = "is the kubectl on PATH a wrapper? kubectl itself prints whole lists"
 _REACHABILITY_HINT = "is the cluster reachable? try: kubectl get nodes"
 # k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go forbiddenMessage
@@ -48,15 +48,17 @@ _UNKNOWN_TYPE = ("doesn't have a resource type", "the server could not find the 
 _LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")
 """The start of klog's lines, and of warnings of the API server."""
 _ERROR_CODE = 1
-"""k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode: no signal, no wrapper's code."""
+"""k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode, which is neither a signal nor a
+wrapper's code.
+"""
 _LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
-"""No --ignore-not-found: with it, kubectl prints nothing at all in place of an empty list
-(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), as a broken kubectl does, too.
+"""There is no --ignore-not-found: with it, kubectl prints nothing in place of an empty list
+(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), and so does a broken kubectl.
 """
 
 
 class Login(Struct, frozen=True):
-    """The cluster to query, and the user to query it as; None leaves the choice to kubectl.
+    """The cluster to query, and the user for the query; None leaves the choice to kubectl.
 
     The fields are kubectl's ``--context``, ``--kubeconfig``, ``--as`` and ``--as-group``.
     """
@@ -94,8 +96,8 @@ class KubectlResult(Struct, frozen=True):
     def refused_resources(self) -> frozenset[str]:
         """The resources (plural, without their group) that the API server refused to list.
 
-        Empty if anything else failed. kubectl has printed the other resources, and a login helper
-        may have written something, too.
+        It is empty if anything else failed. kubectl has printed the other resources then, and a
+        login helper may have written something as well.
         """
         lines = _lines_without_logs(self.errors)
         matches = [
@@ -116,7 +118,8 @@ class KubectlResult(Struct, frozen=True):
     def is_unknown_type(self) -> bool:
         """True if the server does not have the resource.
 
-        kubectl keeps for hours what a server has, so that the server may refuse it first.
+        kubectl caches for hours which resources a server has, so the refusal may come from the
+        server.
         """
         return self.code != 0 and any(words in self.errors for words in _UNKNOWN_TYPE)
 
@@ -142,13 +145,13 @@ class _Processes:
         self._timeout_seconds = timeout_seconds
         self._running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
         self._is_ended = False
-        # Without it, Ctrl-C would miss a kubectl that a thread is just starting.
+        # Without this lock, Ctrl-C would miss a kubectl that a thread is just starting.
         self._lock = threading.Lock()
 
     def run(self, command: Sequence[str]) -> KubectlResult:
         """Run one kubectl to its end. Raises InputError if it takes too long."""
-        # Files, no pipes: a login helper that outlives its kubectl keeps a pipe open. A session of
-        # its own: helpers end with the kubectl that started them.
+        # Files are used instead of pipes, since a login helper that outlives its kubectl would keep
+        # a pipe open. A separate session makes helpers end with the kubectl that started them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             process = self._start(command, output, errors)
             try:
@@ -176,7 +179,7 @@ class _Processes:
             return process
 
     def last_message(self) -> str:
-        """Return the last message of a kubectl that still runs, "" if none has written one."""
+        """Return the last message of a kubectl that is still running, "" if there is none."""
         messages = [
             _last_line(_read_errors(errors))
             for process, errors in tuple(self._running)
@@ -185,7 +188,7 @@ class _Processes:
         return max(messages, default="")
 
     def kill(self) -> None:
-        """Kill all that still run, and start no more."""
+        """Kill all processes that are still running, and start no more."""
         with self._lock:
             self._is_ended = True
             for process, _ in self._running:
@@ -198,7 +201,7 @@ def run(
     progress: Callable[[str], None] = lambda _: None,
     timeout_seconds: float | None = None,
 ) -> list[KubectlResult]:
-    """Run several kubectl side by side and return their results in order.
+    """Run several kubectl processes in parallel, and return their results in order.
 
     ``progress`` gets the messages of a kubectl that takes long, such as where to log in. Raises
     InputError if kubectl is not on PATH or does not answer within ``timeout_seconds``.
@@ -253,7 +256,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _termination_raises() -> Iterator[None]:
-    """Have SIGTERM raise SystemExit, so that no kubectl is left behind."""
+    """Make SIGTERM raise SystemExit, so that no kubectl is left running."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
@@ -272,9 +275,9 @@ def _termination_raises() -> Iterator[None]:
 
 
 def _read_errors(errors: IO[bytes]) -> str:
-    """Return the standard error of a kubectl so far.
+    """Return what a kubectl has written to standard error so far.
 
-    The file's position is the program's own: it is not moved.
+    The position of the file is shared with the program, so it is not moved.
     """
     try:
         return os.pread(errors.fileno(), _MAX_ERROR_BYTES, 0).decode(errors="replace")
@@ -283,7 +286,7 @@ def _read_errors(errors: IO[bytes]) -> str:
 
 
 def _message_lines(errors: str) -> list[str]:
-    """Return the lines that are no log, without secrets."""
+    """Return the lines that are not log lines, without secrets."""
     return _lines_without_logs(redact(errors))
 
 
@@ -308,7 +311,7 @@ def _timeout_error(errors: str, limit: float) -> InputError:
 def build_get(resources: str, scope: str | None = None, *options: str) -> list[str]:
     """Build a ``get`` of one or several resources (``nodes,pods``).
 
-    It reads namespace ``scope``, or all of them if there is none.
+    It reads the namespace ``scope``, or all namespaces if there is none.
     """
     scope_options = ["-n", scope] if scope else ["--all-namespaces"]
     return ["get", resources, *scope_options, "-o", "json", *_LIMIT_OPTIONS, *options]
@@ -448,12 +451,14 @@ _CONNECTION_HINTS = (
 
 
 def is_unreachable(errors: str) -> bool:
-    """Return True if kubectl could not reach or log in to the cluster at all."""
+    """Return True if kubectl could not reach the cluster, or could not log in."""
     return any(mark in errors for mark, _ in _CONNECTION_HINTS)
 
 
 def command_error(task: str, result: KubectlResult) -> InputError:
-    """Make one clear error of kubectl's standard error, with the words of a login program."""
+    """Make one clear error of kubectl's standard error, including the message of a login
+    program.
+    """
     if result.code < 0:
         return InputError(
             f"kubectl cannot {task}: it was ended by signal {-result.code}"
@@ -481,7 +486,7 @@ def command_error(task: str, result: KubectlResult) -> InputError:
 
 
 def _failure_reason(lines: Sequence[str]) -> str:
-    """Return all lines of a short message, else the line that has the reason."""
+    """Return all lines of a short message, or else the line with the reason."""
     page_title = next((match["title"] for line in lines if (match := _TITLE.search(line))), None)
     if page_title is not None or any(
         line.lower().startswith(("<html", "<!doctype")) for line in lines
@@ -519,7 +524,7 @@ def _signal_name(number: int) -> str:
 
 _TITLE = re.compile(r"<title>(?P<title>[^<]{1,120})", re.IGNORECASE)
 _CRASH_PREFIXES = ("panic:", "fatal error:", "runtime:", "Segmentation fault")
-"""The Go runtime's, before its stacks."""
+"""Lines of the Go runtime that precede its stacks."""
 _SERVER_PREFIX = "Error from server"
 _ERROR_PREFIXES = ("error: ", _SERVER_PREFIX, "Error: ", "Unable to connect")
 """k8s.io/kubectl pkg/cmd/util/helpers.go."""

@@ -1,4 +1,4 @@
-"""The release of the cluster of a dump, as its nodes' kubelets have it."""
+"""The release of the cluster behind a dump, taken from the kubelets of its nodes."""
 
 import os
 import re
@@ -9,10 +9,10 @@ MAX_DUMP_BYTES = 256 * 1024 * 1024
 
 
 def find_kubelet_release(paths: Iterable[str]) -> str | None:
-    """Return the highest release of the kubelets that the named files show, such as ``1.36``.
+    """Return the highest release of the kubelets in the named files, such as ``1.36``.
 
     Only named files count, not folders: a dump is one file, while a folder of manifests may be for
-    several clusters. None if no file has a node that a kubelet has filled in.
+    several clusters. None if no file has a node whose status a kubelet has filled in.
     """
     versions: set[tuple[int, int]] = set()
     for path in paths:
@@ -22,6 +22,6 @@ def find_kubelet_release(paths: Iterable[str]) -> str | None:
             with open(path, "rb") as file:
                 numbers = _KUBELET_VERSION.findall(file.read())
         except OSError:
-            continue  # reading it will report the reason
+            continue  # the reason is reported when the file is read
         versions.update((int(major), int(minor)) for major, minor in numbers)
     return "{}.{}".format(*max(versions)) if versions else None

@@ -1,8 +1,8 @@
 """Builds kustomizations with kustomize or kubectl, on a copy of the files that they refer to.
 
-kustomize reads files in and below the folder of a kustomization only, but folders anywhere; here,
-both have to be in its repository. Files that it would fetch, and plug-ins that it would run, are
-refused before it starts (:mod:`dractl.manifests.kustomize`).
+kustomize reads files only in and below the folder of a kustomization, but folders anywhere; dractl
+requires both to be in its repository. Files that it would fetch, and plug-ins that it would run,
+are refused before it starts (:mod:`dractl.manifests.kustomize`).
 """
 
 import json
@@ -52,8 +52,8 @@ class KustomizationBuilder:
     ) -> Rendered:
         """Build the kustomization in a folder; an annotation names the file of each object.
 
-        ``settings`` are fields of a kustomization around it, and ``components`` folders in it, as a
-        GitOps controller adds them.
+        ``settings`` are fields of an additional kustomization around it, and ``components`` are
+        folders in it; a GitOps controller adds both.
         """
         commands = (
             (program, subcommand)
@@ -97,8 +97,8 @@ class KustomizationBuilder:
 
 
 def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> bytes:
-    """Return a kustomization around another one, and components, by their paths; it annotates each
-    object with its file.
+    """Return a kustomization around another one and components, given by their paths; it annotates
+    each object with its file.
     """
     start, *components = names
     fields = {name: value for name, value in settings.items() if value}
@@ -107,11 +107,11 @@ def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> byt
 
 
 def read_kustomization(folder: str, overlay: Overlay, components: Sequence[str] = ()) -> FileTree:
-    """Read a kustomization and all files and kustomizations that its texts name, with further
-    components of it.
+    """Read a kustomization with all files and kustomizations that its texts name, and with
+    additional components.
 
-    Raises NotRenderable if it leaves its repository. Outside of any repository, nobody else's
-    change can have made it do so.
+    Raises NotRenderable if it refers to anything outside its repository. Outside of any repository
+    this is allowed, since no pull request can have added the reference.
     """
     walk = _Walk(TreeReader(find_repository(folder), overlay))
     for path in (folder, *components):
@@ -152,7 +152,7 @@ class _Walk:
                     self._follow(real, text)
 
     def _follow(self, folder: str, text: str) -> None:
-        """Read the file or the kustomization that a text names, if it names one."""
+        """Read the file or the kustomization that a text names, if the text is such a name."""
         for name in dict.fromkeys((text, text.partition("=")[2])):  # a generator's KEY=FILE
             if not name or "\n" in name or "\0" in name or len(name) > _MAX_PATH:
                 continue

@@ -1,10 +1,10 @@
 """Builds kustomizations without kustomize, as far as they list files, merge patches into objects
 whose lists have no merge keys, and set namespaces and labels.
 
-Repositories for Flux consist of little else. Each of their Kustomizations would cost the start of a
-program, and many machines have none. Whatever else a kustomization does, a program has to do
-(NeedsProgram). The order is kustomize's: resources, components, patches, namespace, labels
-(api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
+Repositories for Flux consist of little else. For each of their Kustomizations a program would have
+to be started, and many machines do not have kustomize. A kustomization that does anything else
+needs the program (NeedsProgram). The order is kustomize's: resources, components, patches,
+namespace, labels (api/internal/target/kusttarget.go AccumulateTarget, kusttarget_configplugin.go).
 """
 
 import os
@@ -55,7 +55,9 @@ _SIMPLE = frozenset(
         "replicas",
     }
 )
-"""Fields that change nothing else about the objects that matter here."""
+"""Fields that may be present, since they change nothing else about the objects that dractl
+judges.
+"""
 _WANTED = (b"toolkit.fluxcd.io", b"argoproj.io")
 _CONFIGURATION = re.compile(rb"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
 _CLUSTER_SCOPED = frozenset(
@@ -84,11 +86,13 @@ class Member(Struct, frozen=True):
     value: dict[str, Any]
     """The object."""
     before: Document
-    """The object as its file has it."""
+    """The object as it is written in its file."""
     patches: tuple[Document, ...] = ()
     """The patches that changed it."""
     files: Mapping[str, str] = MappingProxyType({})
-    """The paths of files by the key that has their text in ``data``, of a generated ConfigMap."""
+    """For a generated ConfigMap, the paths of the files whose text is in ``data``, by the key
+    there.
+    """
 
     @property
     def kind(self) -> str:
@@ -160,7 +164,9 @@ class Files:
         return self._documents[path]
 
     def objects(self, path: str) -> list[Document]:
-        """Return the objects in a file that matter here. Raises NotRenderable."""
+        """Return the objects in a file that dractl judges or that affect these. Raises
+        NotRenderable.
+        """
         data = self.content(path)
         wanted = (
             is_relevant(data)
@@ -179,7 +185,7 @@ class Layers:
         self._files = files
         self._folders: dict[str, list[Member]] = {}
         self.remote: dict[str, str] = {}
-        """The kustomizations that need remote files, by the address of these."""
+        """The kustomizations that need remote files, each with the address of these files."""
 
     def members(self, folder: str, way: tuple[str, ...] = ()) -> list[Member]:
         """Return the objects that the kustomization in a folder makes.
@@ -223,8 +229,8 @@ class Layers:
     def apply(
         self, path: str, value: Mapping[str, Any], members: Sequence[Member], way: tuple[str, ...]
     ) -> list[Member]:
-        """Return the objects of a kustomization, and of the kustomizations that it is a component
-        of.
+        """Return the objects after a kustomization. A component starts with ``members``, the
+        objects of the kustomization that includes it.
         """
         extra = next((name for name in value if name not in _SIMPLE and value[name]), None)
         folder = os.path.dirname(path)
@@ -246,7 +252,7 @@ class Layers:
     def add_component(
         self, folder: str, members: Sequence[Member], way: tuple[str, ...] = ()
     ) -> list[Member]:
-        """Return objects after a component, which may add to them and change them."""
+        """Return the objects after a component, which may add objects and change existing ones."""
         real = os.path.realpath(folder)
         kustomization = self._files.kustomization(real) if os.path.isdir(real) else None
         if kustomization is None:
@@ -302,7 +308,7 @@ class Layers:
         return made
 
     def _patches(self, path: str, field: str, number: int, row: Any) -> list[Document]:
-        """Return the patches of an item: a text, or the name of a file."""
+        """Return the patches of an entry, which is a text or the name of a file."""
         inline = row.get("patch") if isinstance(row, dict) else row
         name = row.get("path") if isinstance(row, dict) else row
         if isinstance(inline, str) and ("\n" in inline or inline.startswith(("[", "{"))):
@@ -328,7 +334,7 @@ def list_folder(folder: str) -> list[str]:
 def apply_patch(
     members: Iterable[Member], patch: Document, target: Mapping[str, Any] | None
 ) -> list[Member]:
-    """Return objects after one patch. Raises NeedsProgram where lists may have merge keys."""
+    """Return the objects after one patch. Raises NeedsProgram if lists may have merge keys."""
     value = patch.value
     if target is None and isinstance(value, dict):
         target = {"kind": patch.kind, "name": re.escape(patch.name or "")}
@@ -384,8 +390,8 @@ def _set_labels(member: Member, value: Mapping[str, Any]) -> Member:
 
 
 def _generate(path: str, value: Mapping[str, Any], home: Document) -> list[Member]:
-    """Return the ConfigMaps that a kustomization makes of files and literals, without the hashes in
-    their names.
+    """Return the ConfigMaps that a kustomization makes of files and literals, with names that lack
+    the hash suffix.
     """
     rows = value.get("configMapGenerator")
     members: list[Member] = []

@@ -1,5 +1,5 @@
-"""Loads objects as a cluster would get them: charts are rendered, and kustomizations stand for
-their files.
+"""Loads objects as a cluster would get them: charts are rendered, and kustomizations replace their
+files.
 """
 
 import os
@@ -46,9 +46,9 @@ def load_rendered(
 ) -> Inputs:
     """Load the objects of paths, charts with their values and kustomizations with their patches.
 
-    Objects that Flux and Argo CD apply stand for the files that they are made of. Raises InputError
-    for files that cannot be read, and for a chart or a kustomization that was not rendered and may
-    decide. The latter names something of DRA, or pods that request devices.
+    Objects that Flux and Argo CD apply replace the files that they are made of. Raises InputError
+    for files that cannot be read, and for a chart or a kustomization that could not be rendered and
+    may affect the answer: it mentions DRA, or pods that request devices.
     """
     renderer = ChartRenderer(target, choice=choice or NO_CHOICE)
     inputs = load_readable(
@@ -73,7 +73,7 @@ def load_rendered(
 def _replace_kustomizations(applied: Applied, paths: Sequence[str]) -> Inputs:
     """Return the input with the objects of the outermost kustomizations in place of their files.
 
-    Kustomizations from which appliers deliver something have been built.
+    Kustomizations that appliers deliver have been built already.
     """
     inputs = applied.inputs
     entries = list_files(paths, ()) if any(map(os.path.exists, paths)) else ()
@@ -98,7 +98,7 @@ def _replace_kustomizations(applied: Applied, paths: Sequence[str]) -> Inputs:
 
 
 def _find_roots(folders: Iterable[str]) -> list[str]:
-    """Return the folders whose kustomization is part of no other."""
+    """Return the folders with a kustomization that is not a part of another one."""
     read = Kustomizations()
     kustomizations = [item for folder in folders if (item := read.kustomization(folder))]
     inner = frozenset().union(*(item.resources for item in kustomizations))
@@ -108,7 +108,8 @@ def _find_roots(folders: Iterable[str]) -> list[str]:
 
 
 def _build(root: str) -> _Build | None:
-    """Build a kustomization; None if it concerns nothing that dractl judges, and stays as it is.
+    """Build a kustomization; None if it concerns nothing that dractl judges, so that its files stay
+    as they are.
 
     Raises InputError if it cannot be built.
     """

@@ -1,4 +1,4 @@
-"""Renderings of earlier runs; the digest of all their inputs is the key."""
+"""Renderings of earlier runs, cached by the digest of all their inputs."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -8,7 +8,7 @@ MAX_ENTRY_BYTES = 4 * 2**20
 
 
 class Store(Protocol):
-    """Bytes by key, from one run to the next."""
+    """Stores bytes by key, from one run to the next."""
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes under a key."""
@@ -18,7 +18,7 @@ class Store(Protocol):
 
 
 class Memory:
-    """Outputs of programs by the digest of their input: in the process, and in a store."""
+    """Outputs of programs by the digest of their input, cached in the process and in a store."""
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Memory:
         return self._outputs.get(key)
 
     def put(self, key: str, output: bytes) -> None:
-        """Remember an output, unless it is large."""
+        """Cache an output, unless it is large."""
         if len(output) > MAX_ENTRY_BYTES:
             return
         self._outputs[key] = output

@@ -1,4 +1,4 @@
-"""Files that were not read or not rendered, put together as a person would report them."""
+"""Files that were not read or not rendered, grouped as a person would report them."""
 
 import os
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ class Omission(Struct, frozen=True):
     """Files that were skipped for one reason."""
 
     files: tuple[Skipped, ...]
-    """Files with one reason, in one folder of charts."""
+    """The files, which have the same reason and are in the same chart folder."""
 
     @property
     def place(self) -> str:
-        """The first file, and how many others there are; for several charts, their folder."""
+        """The first file, with the number of others; for several charts, their folder."""
         charts = self._charts()
         if len(charts) > 1:
             folder = os.path.dirname(min(charts)) or "."
@@ -32,17 +32,21 @@ class Omission(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The event and its reason; a file that was linted all the same says so itself."""
+        """The event with its reason; the sentence also states whether the file was linted
+        nevertheless.
+        """
         return f"linted, but {self.why}" if self.files[0].judged else f"skipped, {self.why}"
 
     @property
     def hint(self) -> str | None:
-        """The way to have them checked."""
+        """Advice on how to have the files checked."""
         return rendering_hint("CHART") if len(self._charts()) > 1 else self.files[0].hint
 
     @property
     def unread(self) -> bool:
-        """True if they could not be read, so the results for the others are incomplete."""
+        """True if the files could not be read, so that the results for other files are
+        incomplete.
+        """
         return self.files[0].unread
 
     def _charts(self) -> set[str]:

@@ -1,4 +1,6 @@
-"""The repository that files are in, as sources of Flux and Argo CD name it."""
+"""The repository that contains files, under the names that sources of Flux and Argo CD have for
+it.
+"""
 
 import os
 import re
@@ -19,7 +21,7 @@ class Origins(Struct, frozen=True):
 
     def has(self, url: str) -> bool:
         """Return False if a URL is the address of another repository; without remotes, no URL is
-        known to be.
+        known to be one.
         """
         return not self.names or not url or _name(url) in self.names
 
@@ -41,6 +43,8 @@ def make_origins(urls: Iterable[str]) -> Origins:
 
 
 def _name(url: str) -> str:
-    """Return the owner and the name in a URL: mirrors and forks of one have others' hosts."""
+    """Return the owner and the name in a URL, without its host, since mirrors and forks have other
+    hosts.
+    """
     path = _SCHEME.sub("", url).replace(":", "/").removesuffix("/").removesuffix(".git")
     return "/".join(path.split("/")[-2:]).lower()

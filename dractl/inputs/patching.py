@@ -1,5 +1,5 @@
-"""Patches of kustomizations on objects whose lists have no merge keys: of custom resources, and of
-resource.k8s.io, which kustomize's schema does not know either.
+"""Patches of kustomizations for objects whose lists have no merge keys: custom resources, and
+objects of resource.k8s.io, which kustomize's schema does not know either.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 from dractl.model.paths import at
 
 _MAX_QUANTIFIERS = 3
-# Texts, which are compiled when they are needed first: lint starts without them.
+# Patterns as text, which are compiled on first use, since lint starts faster without them.
 _REPEATED_GROUP = r"\)[*+?{]|[*+?}][*+{]"
 _OPERATIONS = frozenset({"add", "replace", "remove"})
 
@@ -27,8 +27,8 @@ class NeedsProgram(Exception):
 def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
     """Return True if the target of a patch selects an object (kustomize api/types/selector.go).
 
-    Names are regular expressions that match as a whole. Raises NeedsProgram for one that may take
-    long: kustomize's engine cannot be slowed down.
+    Names are regular expressions that match as a whole. Raises NeedsProgram for an expression that
+    might take long here; kustomize's engine takes linear time.
     """
     group, _, version = str(value.get("apiVersion") or "").rpartition("/")
     facts = {
@@ -64,7 +64,7 @@ _EXISTS = r"\s*(!?)\s*([^\s,()=!]+)\s*(?:,|\Z)"
 
 
 def _selects_labels(selector: Any, labels: Any) -> bool:
-    """Return True if a selector of labels, as text, matches (k8s.io/apimachinery pkg/labels)."""
+    """Return True if a label selector in text form matches (k8s.io/apimachinery pkg/labels)."""
     text = selector if isinstance(selector, str) else ""
     values = labels if isinstance(labels, dict) else {}
     while text.strip():
@@ -86,8 +86,8 @@ def _selects_labels(selector: Any, labels: Any) -> bool:
 
 
 def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
-    """Return a value after a strategic merge patch without merge keys: maps are merged, all else is
-    replaced, null deletes. An empty map for an object that the patch deletes.
+    """Return a value after a strategic merge patch without merge keys: maps are merged, everything
+    else is replaced, and null deletes. If the patch deletes the object, return an empty map.
     """
     if not isinstance(patch, dict):
         return patch
@@ -100,7 +100,7 @@ def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
     merged = dict(value)
     about = fields.get("metadata")
     if not is_inner and isinstance(about, dict):
-        # The name in a patch identifies its object.
+        # The name in a patch only identifies its object.
         kept = {key: text for key, text in about.items() if key not in ("name", "namespace")}
         fields["metadata"] = kept
     for name, item in fields.items():
@@ -112,8 +112,8 @@ def merge_patch(value: Any, patch: Any, *, is_inner: bool = False) -> Any:
 
 
 def apply_operations(value: dict[str, Any], operations: Sequence[Any]) -> dict[str, Any] | None:
-    """Return an object after the operations of a JSON patch (RFC 6902); None for operations that
-    only kustomize does, or refuses.
+    """Return an object after the operations of a JSON patch (RFC 6902); None if only kustomize can
+    apply them, or if it refuses them.
     """
     made: Any = value
     for operation in operations:
@@ -131,7 +131,7 @@ def apply_operations(value: dict[str, Any], operations: Sequence[Any]) -> dict[s
 
 
 def _put(node: Any, steps: Sequence[str], operation: Mapping[str, Any]) -> Any:
-    """Return a value after one operation at a path below it; the parts beside the path are shared.
+    """Return a value after one operation at a path in it; everything outside the path is shared.
 
     Raises an error for a path that does not exist.
     """

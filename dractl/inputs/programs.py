@@ -1,9 +1,10 @@
-"""Runs a program on files of strangers: with a clean environment, without a network, within limits.
+"""Runs a program on files from strangers: with a clean environment, without a network, and within
+limits.
 
-The files that it renders come from a pull request. On every platform, it gets none of the user's
-variables, an empty home and an empty search path, proxies that lead nowhere, and a limit of time
-and output. On Linux it also has a limit of memory and, where the kernel lets users make namespaces,
-a network of its own that has no devices.
+The files that it renders may come from a pull request. On every platform, the program gets none of
+the user's variables, an empty home and an empty search path, proxies that lead nowhere, and limits
+of time and output. On Linux it also has a limit of memory and, if the kernel lets users make
+namespaces, a network of its own that has no devices.
 """
 
 import os
@@ -33,7 +34,9 @@ _LOGGED_ERROR = re.compile(r'(?m)^E\d{4} [^\n]*\] "command failed" err="((?:[^"\
 _MAX_FIRST_LINE = 256
 _SCRIPT = re.compile(rb"#!\s*/usr/bin/env\s+([\w.-]+)\s*$", re.MULTILINE)
 _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory")
-"""Words of a Go program at its limit of memory (runtime/malloc.go, runtime/mem_linux.go)."""
+"""Messages of a Go program that has reached its limit of memory (runtime/malloc.go,
+runtime/mem_linux.go).
+"""
 
 
 class Limits(Struct, frozen=True):
@@ -51,7 +54,7 @@ LIMITS = Limits()
 
 
 class Completion(Struct, frozen=True):
-    """The end of a program."""
+    """The result of a program that has ended."""
 
     output: bytes | None
     """Standard output, or None if the program failed."""
@@ -92,8 +95,8 @@ def run(command: Sequence[str], home: str, limits: Limits) -> Completion:
 
 
 def _link_interpreter(program: str, bin_folder: str) -> None:
-    """Let a program that is a script find the interpreter that its first line asks ``env`` for, as
-    version managers' wrappers do; no other program is in its search path.
+    """If a program is a script, link the interpreter that its first line requests from ``env``, as
+    the wrappers of version managers do. No other program is in its search path.
     """
     try:
         with open(program, "rb") as file:
@@ -108,14 +111,14 @@ def _link_interpreter(program: str, bin_folder: str) -> None:
 
 
 def _environment(home: str, bin_folder: str) -> dict[str, str]:
-    """Return the whole environment of a program: nothing comes from the user's."""
+    """Return the complete environment of a program, which inherits nothing from the user's."""
     return {
         "HOME": home,
         "TMPDIR": home,
         "PATH": bin_folder,  # empty, so that no other program is found
         "LANG": "C.UTF-8",
         "HELM_NO_PLUGINS": "1",
-        "KUBECONFIG": os.devnull,  # some kubectl ask the cluster for its version first
+        "KUBECONFIG": os.devnull,  # some versions of kubectl first ask the cluster for its version
         "GIT_ALLOW_PROTOCOL": "none",
         **dict.fromkeys(
             ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _UNREACHABLE_PROXY
@@ -126,9 +129,10 @@ def _environment(home: str, bin_folder: str) -> dict[str, str]:
 
 @cache
 def _network_isolation() -> tuple[str, ...]:
-    """Return the command that gives another one a network without devices; empty if there is none.
+    """Return the command that runs another command in a network without devices; empty if that is
+    not possible.
 
-    It is util-linux's unshare(1). Many containers forbid user namespaces.
+    The command is util-linux's unshare(1). Many containers forbid user namespaces.
     """
     unshare = shutil.which("unshare")
     if unshare is None:
@@ -144,13 +148,16 @@ def _network_isolation() -> tuple[str, ...]:
 
 
 def _restrict(pid: int, limits: Limits) -> None:
-    """Limit the resources of a process that has just begun, where the platform can (Linux)."""
+    """Limit the resources of a process that has just started, if the platform supports it
+    (Linux).
+    """
     if resource is None or not hasattr(resource, "prlimit"):
         return
-    # Of all its threads: this ends an endless loop even if this process is killed before.
+    # Processor time of all its threads: this ends an endless loop even if dractl itself is killed
+    # before.
     seconds = int(limits.seconds * 4) + 1
     bounds = {
-        # Go reserves far more addresses than it uses, so RLIMIT_AS would say nothing.
+        # Go reserves far more addresses than it uses, so RLIMIT_AS would be no useful limit.
         resource.RLIMIT_DATA: limits.memory,
         resource.RLIMIT_CPU: seconds,
         resource.RLIMIT_FSIZE: limits.output,
@@ -160,11 +167,11 @@ def _restrict(pid: int, limits: Limits) -> None:
         try:
             resource.prlimit(pid, kind, (bound, bound))
         except (OSError, ValueError):
-            continue  # it has ended already, or a lower limit holds
+            continue  # the process has ended already, or has a lower limit
 
 
 def _await(process: subprocess.Popen[bytes], name: str, limits: Limits) -> Completion:
-    """Wait for a program, and kill it at a limit."""
+    """Wait for a program, and kill it when it reaches a limit."""
     expiry = Event()
 
     def expire() -> None:
@@ -201,7 +208,7 @@ def _await(process: subprocess.Popen[bytes], name: str, limits: Limits) -> Compl
 def _drain(
     process: subprocess.Popen[bytes], name: str, limit: int, streams: dict[str, bytes]
 ) -> None:
-    """Read a stream to its end or to the limit, at which the program is killed."""
+    """Read a stream to its end; if it reaches the limit, kill the program."""
     stream: IO[bytes] = getattr(process, name)
     with stream:
         streams[name] = stream.read(limit + 1)
@@ -211,8 +218,9 @@ def _drain(
 
 def _error_line(text: str) -> str:
     """Return a program's error message in one line, from its first ``Error:`` on, without warnings
-    and advice. A long message keeps both ends, since the end of a wrapped error in Go is its cause.
-    kubectl logs some errors, with a time and a number of its own in each run (k8s.io/klog).
+    and advice. A long message keeps its beginning and its end, since a wrapped error in Go ends
+    with its cause. Log lines of kubectl lose their time and number, which differ in each run
+    (k8s.io/klog).
     """
     logged = _LOGGED_ERROR.search(text)
     if logged is not None:

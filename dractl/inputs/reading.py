@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _SNAPSHOT_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dractl/machine/')
 _SNAPSHOT_BYTES = 256
 _LINE = re.compile(r":\d+\Z")
-"""The line behind the name of a skipped file."""
+"""The line number after the name of a skipped file."""
 _SEARCHED_BYTES = 2**20
-"""Bytes of a skipped file that are searched for the words of DRA."""
+"""The number of bytes of a skipped file that are searched for the words of DRA."""
 
 
 def is_snapshot(path: str) -> bool:
@@ -40,7 +40,7 @@ def load_manifests(
     paths: Sequence[str], *, stdin: bytes | None = None, values: "ValueChoice | None" = None
 ) -> Inputs:
     """Load the documents of paths; charts are rendered with ``values``, kustomizations built, and
-    objects that Flux and Argo CD apply stand for the files that they are made of.
+    objects that Flux and Argo CD apply replace the files that they are made of.
 
     Raises InputError for a path that cannot be read, and for one that cannot be rendered, and
     UsageError for copies of one object that differ.
@@ -144,8 +144,8 @@ def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
 
 
 def _has_appliers(inputs: Inputs) -> bool:
-    """Return True if files have objects that apply others, and that no API server has stored: a
-    dump also has the applied objects.
+    """Return True if files have appliers that no API server has stored; a dump would also contain
+    the applied objects.
     """
     return bool(inputs.appliers) and any(
         not document.at(("metadata", "uid"))

@@ -27,9 +27,11 @@ _PLAIN = re.compile(r"[\w$./][\w$./{}()+=^,%-]*(?::[-=?+\d][^\s#]*)?\Z")
 _PATTERNS = frozenset({"#", "##", "%", "%%"})
 _MAX_DEPTH = 32
 MAX_VALUE = 4096
-"""Characters of a value at whose ends patterns are removed."""
+"""The number of characters of a value from whose ends patterns are removed."""
 MAX_CHARACTERS = 4 * 1024 * 1024
-"""Characters of the values in one object: an API server takes requests of 3 MiB."""
+"""The maximum number of characters of the values in one object; an API server accepts requests of 3
+MiB.
+"""
 _SWITCH = "kustomize.toolkit.fluxcd.io/substitute"
 
 
@@ -39,7 +41,7 @@ class Variables(Struct, frozen=True):
     values: Mapping[str, str | None]
     """Values by name; None for a value that is secret."""
     is_complete: bool = True
-    """False if some come from an object that the repository does not have."""
+    """False if some variables come from an object that the repository does not have."""
 
 
 class Substitution(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Substitution(Struct, frozen=True):
     value: dict[str, Any]
     """The object."""
     undefined: frozenset[str]
-    """Variables that nothing defines; they stay as they are."""
+    """Variables that are not defined anywhere; they stay unchanged in the object."""
 
 
 def substitute_object(value: dict[str, Any], variables: Variables) -> Substitution:
@@ -74,7 +76,7 @@ class _Allowance:
         self._remaining = MAX_CHARACTERS
 
     def spend(self, text: str) -> None:
-        """Raise NotRenderable if the object is too large with another value."""
+        """Raise NotRenderable if another value would make the object too large."""
         self._remaining -= len(text)
         if self._remaining < 0:
             raise NotRenderable("its values make an object larger than an API server takes")
@@ -124,7 +126,7 @@ def _substitute(text: str, variables: Variables, undefined: set[str], allowance:
 
 
 class _Reader:
-    """Reads a text from left to right, and substitutes."""
+    """Reads a text from left to right, and substitutes variables."""
 
     def __init__(
         self, text: str, variables: Variables, undefined: set[str], allowance: _Allowance
@@ -145,7 +147,7 @@ class _Reader:
         return "".join(parts)
 
     def _read_literal(self) -> str:
-        """Return the text up to the next variable; two dollars are one."""
+        """Return the text up to the next variable; two dollar signs become one."""
         parts: list[str] = []
         while self._place < len(self._text) and not self._text.startswith("${", self._place):
             width = 2 if self._text.startswith("$$", self._place) else 1
@@ -154,7 +156,9 @@ class _Reader:
         return "".join(parts)
 
     def _read_variable(self, depth: int) -> str:
-        """Return the value of the variable that begins here, or itself if that is unknown."""
+        """Return the value of the variable that begins here; if it is unknown, return the
+        variable's text.
+        """
         start = self._place
         if depth > _MAX_DEPTH:
             raise self._refuse(start, "more levels than can be followed")
@@ -187,7 +191,7 @@ class _Reader:
         self._place += 1
 
     def _read_arguments(self, start: int, operator: str, depth: int) -> list[str]:
-        """Return the words behind an operator, up to the brace that closes."""
+        """Return the words after an operator, up to the closing brace."""
         if operator in _DEFAULTS:
             parts: list[str] = []
             while self._place < len(self._text) and self._text[self._place] != "}":
@@ -247,7 +251,7 @@ def _default(value: str, arguments: Sequence[str]) -> str:
 
 
 def _slice(value: str, arguments: Sequence[str]) -> str:
-    """Return a part of a value (funcs.go toSubstr); a word that is no number changes nothing."""
+    """Return a part of a value (funcs.go toSubstr); an argument that is no number is ignored."""
     if not all(map(_NUMBER.match, arguments)):
         return value
     start, *lengths = map(int, arguments)
@@ -276,7 +280,7 @@ def _replace(limit: int) -> Callable[[str, Sequence[str]], str]:
 
 
 def _trim(*, is_suffix: bool, is_longest: bool) -> Callable[[str, Sequence[str]], str]:
-    """Return the function that removes the match of a pattern at one end of a value."""
+    """Return the function that removes the match of a pattern from one end of a value."""
 
     def trim(value: str, arguments: Sequence[str]) -> str:
         pattern = _compile("".join(arguments))
@@ -313,4 +317,4 @@ _FUNCTIONS: Mapping[str, Callable[[str, Sequence[str]], str]] = {
     "/#": _replace_prefix,
     "/%": _replace_suffix,
 }
-"""fluxcd/pkg envsubst/template.go lookupFunc. ``:+`` and ``:?`` are defaults there, too."""
+"""fluxcd/pkg envsubst/template.go lookupFunc, which treats ``:+`` and ``:?`` as defaults, too."""

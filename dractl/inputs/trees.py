@@ -1,7 +1,7 @@
 """The files that a program renders, read within bounds, and never from outside their repository.
 
-A program works on a copy: it sees the bytes that were read here, and nothing beside them. So a
-rendering can be remembered by its content, and made of files that are not written yet.
+A program works on a copy, which contains only the bytes that were read here. So a rendering can be
+cached by its content, and can be made of files that are not written yet.
 """
 
 import os
@@ -18,7 +18,7 @@ MAX_TREE_BYTES = 128 * 2**20
 
 
 class NotRenderable(Exception):
-    """The reason not to hand files to a program that renders them."""
+    """Raised with the reason why files are not given to a program that renders them."""
 
     def __init__(self, why: str, place: str | None = None) -> None:
         super().__init__(why)
@@ -28,7 +28,7 @@ class NotRenderable(Exception):
 
 
 class NotInRepository(NotRenderable):
-    """The reason not to build something that is not in the repository at hand."""
+    """Raised with the reason why something outside the repository is not built."""
 
 
 class FileTree(Struct, frozen=True):
@@ -39,10 +39,10 @@ class FileTree(Struct, frozen=True):
     files: Mapping[str, bytes]
     """Contents by path, relative to the root."""
     links: Mapping[str, str] = MappingProxyType({})
-    """The folders that links lead to by the links' paths, both relative to the root."""
+    """The folders that links lead to, by the paths of the links; both are relative to the root."""
 
     def parts(self) -> Iterator[bytes]:
-        """Yield all that makes this tree differ from another, for a digest."""
+        """Yield everything that distinguishes this tree from another, for a digest."""
         for path in sorted(self.files):
             yield os.fsencode(path)
             yield self.files[path]
@@ -51,7 +51,7 @@ class FileTree(Struct, frozen=True):
             yield os.fsencode(self.links[path])
 
     def write(self, folder: str) -> None:
-        """Write the files below a new folder."""
+        """Write the files into a new folder."""
         for path, content in self.files.items():
             place = os.path.join(folder, path)
             os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -65,7 +65,7 @@ class FileTree(Struct, frozen=True):
 
 
 class Overlay:
-    """The contents of files that are not written yet, instead of their contents on disk."""
+    """The contents of files that are not written yet, which replace the contents on disk."""
 
     def __init__(self, contents: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._contents = {os.path.realpath(name): content for name, content in contents.items()}
@@ -79,7 +79,7 @@ NO_OVERLAY = Overlay()
 
 
 class TreeReader:
-    """Reads the files of one tree within the bounds of all of them together."""
+    """Reads the files of one tree, within bounds for all of them together."""
 
     def __init__(self, top: str | None, overlay: Overlay) -> None:
         self._top = top
@@ -88,7 +88,9 @@ class TreeReader:
         self._files = 0
 
     def read(self, path: str) -> bytes:
-        """Read a file. Raises NotRenderable for one that is no plain file, or is outside."""
+        """Read a file. Raises NotRenderable for a file that is no plain file, or that is
+        outside.
+        """
         self.check(path)
         self._files += 1
         if self._files > MAX_TREE_FILES:
@@ -111,7 +113,9 @@ class TreeReader:
         return content
 
     def check(self, path: str) -> None:
-        """Raise NotRenderable if a path leads out of the repository, or into its history."""
+        """Raise NotRenderable if a path leads out of the repository, or into its version
+        control.
+        """
         if self._top is None:
             return
         steps = os.path.relpath(os.path.realpath(path), self._top).split(os.sep)
@@ -121,7 +125,9 @@ class TreeReader:
 
 
 def find_repository(folder: str) -> str | None:
-    """Find the top of the repository that a folder is in by its name, which may be a link."""
+    """Find the top of the repository that contains a folder, judging by the folder's path, which
+    may contain links.
+    """
     top = os.path.abspath(folder)
     while not os.path.lexists(os.path.join(top, ".git")):
         parent = os.path.dirname(top)
@@ -161,7 +167,7 @@ def read_folder(folder: str, overlay: Overlay) -> FileTree:
                 continue
             reader.check(path)
             if not os.path.exists(path):
-                continue  # a link to nothing, over which helm passes
+                continue  # a broken link, which helm skips
             if not os.path.isdir(path):
                 files[relative] = reader.read(path)
             elif real not in way:  # else a loop

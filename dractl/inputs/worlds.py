@@ -1,4 +1,4 @@
-"""The deliveries that go to one cluster: they could exist beside each other in it."""
+"""The deliveries for one cluster, which can exist beside each other in it."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -10,19 +10,20 @@ Identity = tuple[str, str, str, str]
 
 
 class Root(Struct, frozen=True):
-    """A delivery that no other one of the repository makes."""
+    """A delivery that no other delivery of the repository makes."""
 
     file: str
-    """The absolute path of the file that has its object."""
+    """The absolute path of the file with its applier."""
     identities: frozenset[Identity]
-    """The objects that it and the deliveries that it makes apply."""
+    """The objects that it applies, and that the deliveries below it apply."""
 
 
 def group_roots(roots: Sequence[Root]) -> list[list[int]]:
     """Return the positions of the roots of each cluster.
 
-    One cluster has each object once, so roots that apply the same object belong to different
-    clusters. A root that fits several clusters belongs to the one with the nearest folder.
+    A cluster has each object only once, so roots that apply the same object belong to different
+    clusters. A root that could belong to several clusters belongs to the one with the nearest
+    folder.
     """
     worlds: list[list[int]] = []
     for number, root in enumerate(roots):
@@ -42,7 +43,7 @@ def group_roots(roots: Sequence[Root]) -> list[list[int]]:
 
 
 def _closeness(root: Root, others: Iterable[Root]) -> int:
-    """Return how many folders the nearest of the others has in common with a root."""
+    """Return how many folders a root has in common with the nearest of the others."""
     return max(len(_common(root.file, other.file)) for other in others)
 
 

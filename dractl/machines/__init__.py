@@ -1,5 +1,5 @@
-"""Machines that nobody has at hand: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``) or a
-YAML file into a Machine to render slices for.
+"""Machines that the user does not have: turns a name (``p5.48xlarge``), a line (``8xH100,2xnic``)
+or a YAML file into a Machine for which slices are rendered.
 """
 
 from dractl.errors import InputError, UsageError
@@ -24,7 +24,7 @@ def machine(spec: str) -> Machine:
     layout = described.read(spec)
     try:
         return build.machine(layout)
-    except UsageError as error:  # of the machine as a whole, so of no line
+    except UsageError as error:  # an error of the machine as a whole, and so of no line
         raise InputError(
             error.message.removeprefix("--hardware: "), place=spec, hint=error.hint
         ) from error
@@ -34,10 +34,10 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi
 
 
 def room_of(spec: str) -> dict[str, str]:
-    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory by its
-    description, the labels of its instance type or its maker's documents (the kubelet's reserve for
-    the system is not known, and not taken off), :data:`PLENTY` of every other resource; empty if
-    neither is known. Raises UsageError, and InputError.
+    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory according to its
+    description, the labels of its instance type or the documents of its maker (the kubelet's
+    reserve for the system is not known, and not subtracted), and :data:`PLENTY` of every other
+    resource; empty if neither is known. Raises UsageError, and InputError.
     """
     hardware, room = machine(spec), _memory_in_documents(spec)
     online, memory = hardware.cpus.online, hardware.host.memory_bytes
@@ -49,8 +49,8 @@ def room_of(spec: str) -> dict[str, str]:
 
 
 def _memory_in_documents(spec: str) -> dict[str, str]:
-    """Return the room of an instance type of EC2 (karpenter-provider-aws pkg/apis/v1/labels.go:
-    instance-memory is in MiB), or of a machine that its maker documents.
+    """Return CPUs and memory of an instance type of EC2 (karpenter-provider-aws
+    pkg/apis/v1/labels.go: instance-memory is in MiB), or of a machine that its maker documents.
     """
     labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
     if labels:

@@ -48,11 +48,11 @@ from dractl.topology.machine import (
     SrIov,
 )
 
-_MAX_PER_ROOT = 15  # a root without a name is given 16 bus numbers, its own included
+_MAX_PER_ROOT = 15  # a root without a name gets 16 bus numbers, including its own
 _FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
-# Our own namespace: UUIDs are the same each time
+# dractl's own namespace, so that UUIDs are the same each time
 _NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")
-_PAGE = 4096  # of x86, as which CPUs are numbered, too
+_PAGE = 4096  # of x86, whose numbering of CPUs is used, too
 _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
     "aws": ("Amazon EC2", None),
     "azure": ("Microsoft Corporation", "Virtual Machine"),
@@ -63,8 +63,8 @@ _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the insta
 
 
 class _Parts(Struct, frozen=True):
-    """The parts of a machine for one device: its functions, the physical one first, and everything
-    attached to them.
+    """The parts of a machine that belong to one device: its functions, the physical one first, and
+    everything attached to them.
     """
 
     functions: tuple[PciDevice, ...]
@@ -75,7 +75,9 @@ class _Parts(Struct, frozen=True):
 
 
 class _Plan(Struct, frozen=True):
-    """The whole machine's settings, and the numbers assigned so far (``eth0``, ``eth1`` ...)."""
+    """The settings of the whole machine, and the numbers assigned so far (``eth0``, ``eth1``
+    ...).
+    """
 
     settings: Mapping[str, Any]
     vfs: int
@@ -88,7 +90,7 @@ class _Plan(Struct, frozen=True):
 
 
 def machine(layout: Layout) -> Machine:
-    """Return the machine of a layout. Raises UsageError if no such machine can exist."""
+    """Return the machine of a layout. Raises UsageError if such a machine cannot exist."""
     settings = layout.settings
     given = numbers(settings)
     _check(layout, given)
@@ -211,7 +213,9 @@ def _host(layout: Layout, memory: int | None) -> Host:
 def _place_devices(
     roots: Sequence[PlannedRoot], cpus_of_nodes: Sequence[str]
 ) -> Iterator[tuple[PciDevice, PlannedDevice, PciDevice | None]]:
-    """Yield each device's function with only its place, and the root port above it, if any."""
+    """Yield each device's function with only its place set, and the root port above it, if there is
+    one.
+    """
     unnamed = 0
     for root in roots:
         if root.name is None:
@@ -252,8 +256,8 @@ def _place_devices(
 
 
 def _next_address(host: str, number: int) -> str:
-    """Return the next address. On bus 00, as in guests, the device is directly on the root;
-    elsewhere each has a bus of its own.
+    """Return the next address. On bus 00, as in guests, the device is directly on the root; on
+    other roots, each device has its own bus.
     """
     domain, bus = host[3:].split(":")
     if bus == "00":
@@ -279,8 +283,8 @@ def _memory(value: object, numa: int) -> int | None:
 
 
 def _processors(cpus: int, numa: int, threads: int) -> tuple[list[str], Cpus]:
-    """Return CPUs numbered as in Linux on x86: first threads of all cores, then second ones. One
-    package per NUMA node.
+    """Return CPUs numbered as in Linux on x86: first threads of all cores, then second threads.
+    There is one package per NUMA node.
     """
     if not cpus:
         return [""] * numa, Cpus()
@@ -371,16 +375,16 @@ def _nvidia(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
 
 
 def _links(gpus: Sequence[Gpu], number: int) -> tuple[Link, ...]:
-    """Return NVLinks through switches: as many between any two GPUs; none in MIG mode, which has no
-    peer-to-peer access.
+    """Return NVLinks through switches, with equal numbers between any two GPUs; none in MIG mode,
+    which has no peer-to-peer access.
     """
     whole = [gpu.bdf for gpu in gpus if gpu.bdf is not None and number and not gpu.mig_mode]
     return tuple(Link(a, b, "nvlink", count=number) for a, b in combinations(whole, 2))
 
 
 def _fabric(said: Mapping[str, Any]) -> Fabric:
-    """Return the NVLink fabric of a machine whose NVLinks leave it. The UUID only matters as a sign
-    that there is one.
+    """Return the NVLink fabric of a machine whose NVLinks extend beyond it. The UUID only shows
+    that there is a fabric.
     """
     return Fabric(
         "completed",
@@ -490,8 +494,8 @@ def _nic(function: PciDevice, slot: PlannedDevice, plan: _Plan) -> _Parts:
 
 
 def _as_recorded(interface: NetInterface, slot: PlannedDevice, vfs: int) -> NetInterface:
-    """Return an interface with the facts of its machine's file. The number of virtual functions
-    that it can have is not recorded.
+    """Return an interface with the facts in the file of its machine. The maximum number of virtual
+    functions is not recorded.
     """
     infiniband = slot.link == "infiniband"
     return replace(
@@ -544,7 +548,9 @@ def _network(
 
 
 def _rdma_name(pci: PciDevice, prefix: str, plan: _Plan) -> str:
-    """Return ``mlx5_0``; ``rdmap16s27`` as udev names EFA after bus and device."""
+    """Return the name of an RDMA device: ``mlx5_0``, or ``rdmap16s27`` as udev names EFA after bus
+    and device.
+    """
     if prefix != "rdmap":
         return f"{prefix}{plan.take(prefix)}"
     _, bus, device_and_function = pci.bdf.split(":")
@@ -594,7 +600,7 @@ def _physical(vfs: int) -> SrIov | None:
 
 
 def _virtual(parent: PciDevice, number: int) -> PciDevice:
-    """Return a virtual function, at the next address after the physical one's."""
+    """Return a virtual function, at the next address after the physical function."""
     slot, index = divmod(number + 1, 8)
     bdf = f"{parent.bdf[:-4]}{slot:02x}.{index}"
     return replace(

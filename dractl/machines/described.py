@@ -3,8 +3,9 @@
 A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci0000:44``), and
 ``devices`` may be a map from products to counts or addresses: ``{H100: ["0000:53:00.0"], EFAv2:
 4}``. In place of an address, a NIC can have a map with further facts: ``{address: "0000:0c:00.0",
-interface: rdma0, mtu: 9000}``. ``behind`` is the folder of /sys/devices that holds the root if it
-is not /sys/devices itself. ``numa: null`` is a root whose node the kernel does not know.
+interface: rdma0, mtu: 9000}``. ``behind`` is the folder of the root below /sys/devices, if the root
+is not directly in /sys/devices. ``numa: null`` means that the kernel does not know the node of the
+root.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name:
 rbln0, ...}]}``; ``dractl rule DRIVER`` lists the attributes. ``labels`` are labels of the node.
@@ -44,7 +45,7 @@ from dractl.topology.machine import BDF, Reported
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
 _ROOT_KEYS = ("root", "numa", "devices", "behind")
 _KEYS = {"nic": ("interface", "link", "mtu", "sriov", "subsystem", "uplink"), "nvidia": ("number",)}
-"""The keys of a device beside its address, by the kind of its product."""
+"""The keys that a device can have in addition to its address, by the kind of its product."""
 _SLOT = {
     "address": (BDF, "have the form 0000:53:00.0"),
     "interface": (re.compile(r"[^\s/:]{1,15}\Z"), "be a name of at most 15 bytes"),
@@ -59,7 +60,7 @@ _TOP = (*KEYS, *FILE_KEYS, "title", "labels", "evidence", "reported")
 
 
 class _At:
-    """Errors of one file, each with its line."""
+    """Errors in one file, each with its line."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -70,7 +71,7 @@ class _At:
         return InputError(message, place=str(self.document.locate(path)), hint=hint)
 
     def unknown(self, path: tuple[str | int, ...], known: tuple[str, ...]) -> InputError:
-        """Return an unknown key, at the key itself."""
+        """Return the error for an unknown key, with the place of the key."""
         error = unknown_key(str(path[-1]), known)
         message = error.message.removeprefix("--hardware: ")
         return InputError(message, place=str(self.document.locate(path, key=True)), hint=error.hint)
@@ -80,9 +81,10 @@ _OTHER_KEYS = re.compile(rb"(?:^|[{,])[ \t]*[\"']?(?:apiVersion|schema)[\"']?[ \
 
 
 def is_description(path: str) -> bool:
-    """Return True for a YAML file that describes a machine, and not slices or a snapshot.
+    """Return True for a YAML file that describes a machine, as opposed to slices or a snapshot.
 
-    No machine file has the keys of these, so that a large dump need not be parsed to know it.
+    No machine file has the keys of slices or snapshots, so a large dump need not be parsed for
+    this.
     """
     if not path.endswith((".yaml", ".yml")) or not os.path.isfile(path):
         return False
@@ -217,7 +219,7 @@ def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDev
 
 
 def _slot(at: _At, path: tuple[str | int, ...], product: Product, place: Any) -> PlannedDevice:
-    """Return the device at an address, or of a map with further facts."""
+    """Return the device for an address, or for a map with further facts."""
     keys = ("address", *_KEYS.get(product.kind, ()))
     facts = place if isinstance(place, dict) else {"address": place}
     for key, value in facts.items():

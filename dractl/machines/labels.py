@@ -31,7 +31,7 @@ _OUTSIDE = re.compile(r"[^A-Za-z0-9\-_. ]")
 
 
 def setter(key: str) -> str | None:
-    """Return the component that sets a label, if not every cluster has it."""
+    """Return the component that sets a label; None if every cluster has the label."""
     return next((name for prefix, name in _SETTERS.items() if key.startswith(prefix)), None)
 
 

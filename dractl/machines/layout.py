@@ -42,7 +42,7 @@ KEYS = (
     "mig",
     "addressingMode",
 )
-"""The settings of a line. A file has them too, and :data:`FILE_KEYS`."""
+"""The settings of a line. A file can also have :data:`FILE_KEYS`."""
 
 FILE_KEYS = ("gpuMemory", "fabric", "cloud", "instanceType", "nvlinks")
 CHOICES = {
@@ -56,10 +56,10 @@ MIN_MEMORY, MAX_MEMORY = 1 << 20, 1 << 50
 Sure = Literal["recorded", "documented", "derived"]
 SURE: tuple[Sure, ...] = ("recorded", "documented", "derived")
 """The degrees of certainty of a value: printed by a real machine or its driver, documented by the
-vendor, or concluded from those.
+vendor, or derived from such values.
 """
 
-MAX_SUGGESTED = 3  # names that an unknown one may have meant
+MAX_SUGGESTED = 3  # the maximum number of names that are suggested for an unknown one
 _ITEM = re.compile(r"(?:(\d+)\s*[xX×]\s*)?(.+)\Z")
 _VERSION = re.compile(r"\d{1,5}(\.\d{1,5}){0,3}\Z")
 _NO_UUID = "00000000-0000-0000-0000-000000000000"
@@ -71,9 +71,9 @@ class PlannedDevice(Struct, frozen=True):
 
     product: Product
     address: str | None = None
-    """The address; without it the device gets the next free one below its root."""
+    """The address; if it is None, the device gets the next free address below its root."""
     interface: str | None = None
-    """The name of a NIC's network interface; without it there is a made-up one."""
+    """The name of a NIC's network interface; if it is None, a name is made up."""
     link: str = "ethernet"
     mtu: int | None = None
     sriov: bool = False
@@ -81,7 +81,7 @@ class PlannedDevice(Struct, frozen=True):
     uplink: bool = False
     """True if a NIC carries the node's default route."""
     number: int | None = None
-    """NVML's index of an NVIDIA GPU and the minor of its device; without it they are counted by
+    """NVML's index of an NVIDIA GPU and the minor of its device; if it is None, GPUs are counted by
     address.
     """
 
@@ -91,12 +91,13 @@ class PlannedRoot(Struct, frozen=True):
 
     slots: tuple[PlannedDevice, ...] = ()
     numa: int | None = 0
-    """The NUMA node; None if the kernel knows none."""
+    """The NUMA node; None if the kernel does not know it."""
     name: str | None = None
-    """The name; without it the root gets one."""
+    """The name; if it is None, the root gets a name."""
     behind: str = ""
-    """The folder of ``/sys/devices`` that holds the root if it is not ``/sys/devices`` itself:
-    Hyper-V's VMBus, for which the drivers' helper library computes no ``pcieRoot``.
+    """The folder of the root below ``/sys/devices``, if the root is not directly in
+    ``/sys/devices``: Hyper-V's VMBus, for which the drivers' helper library computes no
+    ``pcieRoot``.
     """
 
 
@@ -148,7 +149,7 @@ def numbers(settings: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _unfit(key: str, value: Any) -> str | None:
-    """Return the required form of a setting's value, or None if the value has it."""
+    """Return the form that a setting's value should have, or None if the value has this form."""
     if key in CHOICES:
         return None if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     if key == "mig":
@@ -182,7 +183,7 @@ def _unfit(key: str, value: Any) -> str | None:
 
 
 def size(value: object) -> int:
-    """Return a quantity's value in bytes, 0 for anything else."""
+    """Return a quantity's value in bytes; 0 for a value that is not a quantity."""
     try:
         return Quantity.parse(str(value)).value()
     except ValueError:
@@ -190,7 +191,9 @@ def size(value: object) -> int:
 
 
 def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
-    """Return the error for a key that does not exist: the nearest one, and all of them."""
+    """Return the error for a key that does not exist, with the nearest key and a list of all
+    keys.
+    """
     counted = {name.lower(): name for name in products()}.get(key.lower().removesuffix("s"))
     if counted is not None:
         return UsageError(
@@ -204,7 +207,9 @@ def unknown_key(key: str, known: tuple[str, ...] = KEYS) -> UsageError:
 
 
 def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
-    """Return the error for a name that is neither a product nor a machine: the nearest ones."""
+    """Return the error for a name that is neither a product nor a machine, with the nearest
+    names.
+    """
     spellings = {name.lower(): name for name in (*products(), *machines)}
     family = [
         name

@@ -20,7 +20,7 @@ _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 
 
 def fits(value: Any) -> bool:
-    """Return True if a setting has the form of ``mig``."""
+    """Return True if a setting has the form of a ``mig=`` value."""
     return value in (*ON, *_OFF) or (
         isinstance(value, str)
         and bool(value)
@@ -34,7 +34,9 @@ def is_on(value: Any) -> bool:
 
 
 def profiles_of(value: Any) -> tuple[str, ...]:
-    """Return the profiles of the MIG devices of a GPU, one by one; none with MIG mode alone."""
+    """Return the profiles of the MIG devices of a GPU, one by one; none if the GPU is only in MIG
+    mode.
+    """
     if value is None or value in (*ON, *_OFF):
         return ()
     parts = filter(None, map(_PART.match, _BETWEEN.split(str(value))))
@@ -44,9 +46,8 @@ def profiles_of(value: Any) -> tuple[str, ...]:
 def devices(
     value: Any, profiles: tuple[MigProfile, ...], gpu: str, bdf: str
 ) -> tuple[MigDevice, ...]:
-    """Return the MIG devices of a GPU: each at the first place that is free, in the order in which
-    they are named. Raises UsageError for a profile that the GPU does not have, and if there is no
-    room.
+    """Return the MIG devices of a GPU, each at the first free place, in the order in which they are
+    named. Raises UsageError for a profile that the GPU does not have, and if there is no room.
     """
     return tuple(
         _devices(profiles_of(value), {profile.name: profile for profile in profiles}, gpu, bdf)

@@ -31,7 +31,7 @@ def parse_machines(values: Iterable[str]) -> list[str]:
 def single_machine(values: Iterable[str], why: str) -> str:
     """Return the only machine that values name.
 
-    Raises UsageError, which says ``why`` there cannot be several.
+    Raises UsageError if there are several; ``why`` is the reason why that is not possible.
     """
     groups = parse_groups(values)
     if len(groups) > 1:
@@ -49,7 +49,7 @@ def single_machine(values: Iterable[str], why: str) -> str:
 
 
 def node_name(spec: str) -> str:
-    """Derive a node's name from the name, the line or the file of a machine."""
+    """Return a node name made from the name, the line or the file of a machine."""
     stem = os.path.basename(spec).lower().removesuffix(".yaml").removesuffix(".yml")
     name = re.sub(r"[^a-z0-9.-]+", "-", stem)
     return name.strip("-.")[:_MAX_NAME_CHARACTERS] or "node-1"

@@ -34,10 +34,10 @@ _MAX_NEAR = 3
 
 
 def expand(text: str) -> list[str]:
-    """Replace the patterns of a list of machines by the machines that match.
+    """Replace the patterns in a list of machines by the machines that match.
 
-    Items between patterns are returned as they are. Raises UsageError for a pattern that nothing
-    matches, and for a setting behind a pattern.
+    Items between patterns stay unchanged. Raises UsageError for a pattern that nothing matches, and
+    for a setting behind a pattern.
     """
     if os.path.isfile(text):
         return [text]
@@ -69,7 +69,7 @@ def _is_pattern(item: str) -> bool:
 
 
 def _match(pattern: str) -> list[str]:
-    """Return the machines of a pattern. Raises UsageError if there are none."""
+    """Return the machines that match a pattern. Raises UsageError if there are none."""
     word = pattern.lower()
     if word == ALL:
         return list(names.every())
@@ -92,7 +92,7 @@ def _is_made_by(name: str, vendor: str) -> bool:
 
 
 def _find_near(pattern: str) -> list[str]:
-    """Return names that begin as the longest text between the wildcards does, or resemble it."""
+    """Return names that begin with the longest text between the wildcards, or resemble it."""
     longest = max(re.split(r"[*?]+|\[[^\]]*\]?", pattern), key=len)
     for length in range(len(longest), _LEAST_COMMON - 1, -1):
         family = dict.fromkeys(names.names_with_prefix(longest[:length]))

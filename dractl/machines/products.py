@@ -1,4 +1,4 @@
-"""The products that ``--hardware`` knows, read from the pack of facts when first asked for."""
+"""The products that ``--hardware`` knows, read from the pack of facts at first use."""
 
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ class Product(Struct, frozen=True):
     name: str
     kind: hardware.Kind
     facts: dict[str, Any]
-    """The facts of its row: PCI ids, names, the kernel driver that binds it."""
+    """The facts of its row: PCI ids, names, and the kernel driver that is bound to it."""
 
     @property
     def memory_bytes(self) -> int | None:
@@ -27,7 +27,7 @@ class Product(Struct, frozen=True):
 
     @property
     def virtual_functions(self) -> bool:
-        """True if virtual functions of it can be described (``vfs=N``)."""
+        """True if virtual functions of the product can be described (``vfs=N``)."""
         return "vf" in self.facts
 
 
@@ -38,7 +38,7 @@ class MigLayout(Struct, frozen=True):
     source: str
     sure: str
     derived: str = ""
-    """The values that were not read from a machine or document, in words."""
+    """A description of the values that were not read from a machine or document."""
 
 
 @cache
@@ -78,7 +78,7 @@ def products_with_prefix(text: str) -> tuple[str, ...]:
 
 @cache
 def mig_layouts() -> dict[str, MigLayout]:
-    """Return the MIG layouts by name; a product names its own as ``mig``."""
+    """Return the MIG layouts by name; ``mig`` of a product is the name of its layout."""
     return {
         name: MigLayout(
             tuple(map(_profile, table.profiles)), table.source, table.sure, table.derived

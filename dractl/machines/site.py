@@ -1,4 +1,6 @@
-"""Values that a described machine cannot know: its site gives them, or the software of the day."""
+"""Values that a described machine cannot know, because they depend on the site or on installed
+software.
+"""
 
 from functools import cache
 
@@ -12,8 +14,8 @@ from dractl.model import Target
 def site_attributes_of(driver: str) -> frozenset[str]:
     """Return the attributes of a driver's devices that a described machine cannot know.
 
-    They are addresses, names of interfaces, and versions of software, by the names that it
-    publishes.
+    They are addresses, names of interfaces, and versions of software, under the names that the
+    driver publishes.
     """
     if driver not in facts.names():
         return frozenset()
@@ -23,18 +25,18 @@ def site_attributes_of(driver: str) -> frozenset[str]:
 
 @cache
 def site_attributes() -> frozenset[str]:
-    """Return such attributes of all known drivers."""
+    """Return these attributes for all known drivers."""
     return frozenset[str]().union(*map(site_attributes_of, facts.names()))
 
 
 def list_site_reads(program: Program) -> tuple[str, ...]:
-    """Return the names that an expression reads and a described machine cannot know."""
+    """Return the names that an expression reads and that a described machine cannot know."""
     reads = {lookup.full_name for lookup in program.lookups}
     return tuple(sorted(site_attributes().intersection(filter(None, reads))))
 
 
 def assume_site_values(text: str, names: frozenset[str], target: Target) -> str:
-    """Return an expression as it is where every condition on ``names`` holds."""
+    """Return the expression that remains if every condition on ``names`` holds."""
     env = environment(target, "stored")
     parts = env.compile(text).conjuncts
     kept = [

@@ -118,7 +118,7 @@ def node_groups(text: str) -> tuple[NodeGroup, ...]:
 
 
 def _begins(item: str, before: list[str]) -> bool:
-    """Return True if an item begins a machine; else it belongs to the machine ``before``."""
+    """Return True if an item begins a machine; otherwise it belongs to the machine ``before``."""
     return _is_whole(item) or ("=" not in item and _is_whole(before[0]))
 
 
@@ -146,7 +146,7 @@ def _setting_after_count(group: NodeGroup, setting: str) -> UsageError:
 
 
 def _machine_by_name(named: list[str], products: list[str], settings: dict[str, Any]) -> Layout:
-    """Return a machine by its name, with settings of the line on top of its own."""
+    """Return a machine by its name, with the settings of the line in place of its own."""
     if len(named) > 1:
         raise UsageError(f"--hardware: {named[0]} and {named[1]} are two machines")
     if products:

@@ -1,4 +1,4 @@
-"""Device-plugin requests in manifests, turned into ResourceClaimTemplates or kept through
+"""Turns device-plugin requests in manifests into ResourceClaimTemplates, or keeps them through
 DeviceClasses.
 """
 

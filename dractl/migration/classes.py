@@ -1,4 +1,6 @@
-"""DeviceClasses with which manifests keep their requests: ``extendedResourceName`` (KEP 5004)."""
+"""DeviceClasses through which the requests in manifests can stay: ``extendedResourceName`` (KEP
+5004).
+"""
 
 import re
 from collections.abc import Iterable
@@ -13,8 +15,8 @@ from dractl.model import Target
 def classes_for(
     resources: Iterable[str], target: Target
 ) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
-    """Return the classes that provide device plugins' resources, except classes that drivers
-    install; and notes.
+    """Return the classes that provide the resources of device plugins, except classes that drivers
+    install, and notes.
     """
     classes, notes = [], []
     for resource in sorted(set(resources)):
@@ -48,7 +50,7 @@ def classes_for(
 
 
 def _list_installed_classes(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
-    # Installs the class of EFA devices
+    # The driver's installation includes the class of EFA devices
     """Return the classes that a driver's installation includes."""
     settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
     return find(driver).device_classes(Options("node", target, settings=settings))

@@ -1,4 +1,4 @@
-"""Changes of a document, made to its value and to its text alike."""
+"""Changes of a document, applied both to its value and to its text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ from dractl.manifests.documents import Path
 
 
 class Remove(Struct, frozen=True):
-    """The removal of a key of a map; comments on its lines stay unless they are moved."""
+    """The removal of a key from a map; comments on its lines stay unless they are moved."""
 
     path: Path
     """The path of the key."""
     moved: bool = False
-    """True if the comments on its lines go elsewhere."""
+    """True if the comments on its lines are moved to another place."""
 
 
 class Prepend(Struct, frozen=True):
-    """Items that are put in front of a list of a map."""
+    """Items that are inserted at the beginning of a list in a map."""
 
     path: Path
     """The path of the map."""
@@ -31,17 +31,17 @@ class Prepend(Struct, frozen=True):
     items: tuple[Mapping[str, str], ...]
     """The items, whose values are strings."""
     before: str
-    """The key of the map before which the list is made where it lacks."""
+    """The key of the map before which the list is inserted if the map lacks the list."""
     alone: bool = False
     """True if every other key of the map is removed."""
     comment: str = ""
-    """A comment behind the first item in block style."""
+    """A comment after the first item in block style."""
     inside: str = ""
-    """The key of a map that is made for the list; empty if the list stands in the map itself."""
+    """The key of a map that is created for the list; empty if the list is directly in the map."""
 
 
 class Put(Struct, frozen=True):
-    """A text that is put into a map, before its other keys."""
+    """A text that is inserted into a map, before its other keys."""
 
     path: Path
     """The path of the map."""
@@ -55,11 +55,11 @@ Alteration = Remove | Prepend | Put
 
 
 class Unclear(Exception):
-    """The text of a change cannot be told."""
+    """The change to the text cannot be determined."""
 
 
 def change(value: Any, alteration: Alteration) -> None:
-    """Make a change in a value."""
+    """Apply a change to a value."""
     holder = value
     for step in alteration.path[:-1] if isinstance(alteration, Remove) else alteration.path:
         holder = holder[step]
@@ -75,7 +75,7 @@ def change(value: Any, alteration: Alteration) -> None:
 
 
 def edit(document: Document, alteration: Alteration) -> Edit:
-    """Return the edit of the text; raises Unclear where it is not plain."""
+    """Return the edit of the text; raises Unclear if it cannot be determined."""
     if isinstance(alteration, Put):
         return _put(document, alteration)
     return (
@@ -86,7 +86,7 @@ def edit(document: Document, alteration: Alteration) -> Edit:
 
 
 def comments(document: Document, path: Path) -> str:
-    """Return the comments that the removal of a key leaves behind, in one line."""
+    """Return the comments that remain after the removal of a key, in one line."""
     edit_of_removal = removal(document, path)
     return " ".join(edit_of_removal.text.split()) if edit_of_removal else ""
 
@@ -146,7 +146,7 @@ def _prepend(document: Document, added: Prepend) -> Edit:
     text = f"{head}{deeper}{added.key}:\n{_block(added, deeper)}"
     if not prefix.strip():
         line = anchor.line
-        # A comment stays with its subject
+        # A comment stays with the item that it is about
         while line > 1 and document.line(line - 1).startswith(f"{indent}#"):
             line -= 1
         return Edit(_empty_range(anchor, line, 1), text)

@@ -1,9 +1,9 @@
 """Labels of GPU Feature Discovery as device selectors.
 
 Source: NVIDIA/k8s-device-plugin, internal/lm/{resource,nvml}.go (1b826ac): the product is NVML's
-name with dashes for spaces and without other signs (sanitise), the memory is in MiB, the family
-follows from the compute capability (getArchFamily); ``-MIG-<profile>`` and ``-SHARED`` follow the
-name where a node offers such devices as nvidia.com/gpu.
+name with dashes for spaces and without other special characters (sanitise), the memory is in MiB,
+and the family follows from the compute capability (getArchFamily). If a node offers MIG devices or
+shared GPUs as nvidia.com/gpu, the name ends with ``-MIG-<profile>`` or ``-SHARED``.
 """
 
 import re
@@ -32,8 +32,8 @@ def split_product(product: str) -> tuple[str, str | None]:
 
 
 def selectors(label: str, value: str) -> tuple[str, ...] | None:
-    """Return the selectors that choose the same devices as a node label; None where no attribute of
-    a device says it.
+    """Return the selectors that choose the same devices as a node label; None if there is no
+    corresponding attribute.
     """
     if label == _PRODUCT:
         name = split_product(value)[0]
@@ -52,7 +52,7 @@ def selectors(label: str, value: str) -> tuple[str, ...] | None:
 
 
 def reason_to_keep(label: str) -> str:
-    """Return the reason why a node label stays a node selector."""
+    """Return the reason why a node label remains a node selector."""
     if label == "nvidia.com/gpu.count":
         return f"{label} is kept: a selector judges one device, not how many a node has"
     return (

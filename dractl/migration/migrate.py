@@ -1,4 +1,4 @@
-"""The migration of one file: plans the claims of its pods, edits the text, reads it again and
+"""The migration of one file: plans the claims of its pods, edits the text, parses the result and
 compares it with the plan.
 """
 
@@ -30,21 +30,22 @@ from dractl.objects.chart_values import controllers
 from dractl.objects.pods import PodSpec
 from dractl.objects.values import items, mapping, text
 
-# The most pods that are edited one by one, if the edit of all at once does not read as planned
+# The maximum number of pods that are edited one by one if the text with all edits does not parse as
+# planned
 _MAX_PODS_ALONE = 50
 _MAX_DEPTH = 32
 _PATCH_STAYS = "left as it is: a patch; name the claim of the object that it changes by hand"
 
 
 class MigratedFile(Struct, frozen=True):
-    """A file's text with claims."""
+    """A file's text after the migration to claims."""
 
     name: str
     """The name of the file."""
     before: str
     """The text as it was."""
     after: str
-    """The text with claims."""
+    """The text after the migration to claims."""
     remarks: tuple[Remark, ...]
     """Remarks on places of the file, each once."""
     resources: frozenset[str]
@@ -54,12 +55,12 @@ class MigratedFile(Struct, frozen=True):
 
 
 class Migration:
-    """Migrates files one after the other. They share the names of templates.
+    """Migrates files one after the other, with shared names of templates.
 
-    Pods get tolerations of taints that are named after their resources, where a Node in
-    ``documents`` has such a taint: the admission plugin ExtendedResourceToleration adds the same to
-    pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). ``tolerate``:
-    even if no Node has it.
+    If a Node in ``documents`` has a taint named after a resource, pods with this resource get a
+    toleration of it. The admission plugin ExtendedResourceToleration adds the same toleration to
+    pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). With
+    ``tolerate``, pods get it even if no Node has the taint.
     """
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:
@@ -88,7 +89,7 @@ class Migration:
     def migrate(self, name: str, content: str, scope: str) -> MigratedFile:
         """Return a file with claims in place of device plugins' resources; ``scope`` is its folder.
 
-        A pod stays as it is if its edits do not read as planned.
+        A pod stays unchanged if the edited text does not parse as planned.
         """
         whole = (
             content if content.endswith("\n") else content + ("\r\n" if "\r\n" in content else "\n")
@@ -167,7 +168,7 @@ class Migration:
     def _edit(
         self, name: str, content: str, documents: Sequence[Document], pods: Sequence[PodPlan]
     ) -> str | None:
-        """Return the text with the changes of some pods, provided that it reads as planned."""
+        """Return the text with the changes of some pods, provided that it parses as planned."""
         needed = dict.fromkeys(template for pod in pods for template in pod.templates)
         added = [template for template in needed if template not in self._templates.written]
         values = {
@@ -208,7 +209,7 @@ class Migration:
 def _namespace(document: Document) -> str | None:
     """Return the namespace of the pods.
 
-    Flux and Argo CD may install a release in another namespace than its object's.
+    Flux and Argo CD may install a release in a namespace that differs from that of its object.
     """
     spec = mapping(document.value.get("spec"))
     named = {
@@ -221,8 +222,8 @@ def _namespace(document: Document) -> str | None:
 def pod_specs(document: Document) -> Iterator[PodSpec[Document]]:
     """Yield the pod specifications of a document.
 
-    They stand in templates, in custom resources wherever a map has containers with resources, and
-    in the controllers in the values of bjw-s' charts.
+    They are in templates, in custom resources in any map that has containers with resources, and in
+    the controllers in the values of bjw-s' charts.
     """
     value = document.value
     pod_specs = dict(pod_templates(value))
@@ -255,9 +256,10 @@ def maps_in(value: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def _remarks_on_patch(document: Document, specs: Sequence[PodSpec[Document]]) -> Iterator[Remark]:
-    """Yield remarks on the work that remains where a patch requests devices.
+    """Yield remarks on the work that remains if a patch requests devices.
 
-    The claim belongs to the object that the patch changes, and a template has no place in its file.
+    The claim belongs to the object that the patch changes, and the file of the patch cannot contain
+    a template.
     """
     for pod in specs:
         if uses := demand_of(pod).uses:
@@ -266,7 +268,7 @@ def _remarks_on_patch(document: Document, specs: Sequence[PodSpec[Document]]) ->
 
 
 def _remarks_outside_pods(document: Document, specs: Sequence[Path]) -> Iterator[Remark]:
-    """Yield the requests that stand in no pod specification: values of charts, quotas, custom
+    """Yield the requests outside pod specifications: in values of charts, quotas, custom
     resources.
     """
     for path, node in maps_in(document.value):

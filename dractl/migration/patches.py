@@ -1,5 +1,5 @@
-"""Device plugins' resources in the patches of a kustomization: inline ones, and RFC 6902 ones in
-files of their own.
+"""Device plugins' resources in the patches of a kustomization: inline patches, and RFC 6902 patches
+in separate files.
 """
 
 import os
@@ -23,8 +23,7 @@ def requests_in_patches(document: Document) -> Iterator[tuple[Position, str]]:
     """Yield the place and the name of each resource in a kustomization's strategic merge and RFC
     6902 patches.
 
-    Strategic merge patches in files are manifests of their own, which the caller has among its
-    documents.
+    Strategic merge patches in files are manifests, which the caller has among its documents.
     """
     for field in _INLINE:
         for at, entry in enumerate(items(mapping(document.value).get(field))):
@@ -65,8 +64,8 @@ def _position(path: str, text: str, written: str) -> Position:
 
 
 def _resources_in_patch(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the name and the spelling of the resources in a patch: keys of limits and requests,
-    ends of JSON pointers to them.
+    """Yield the name and the spelling of the resources in a patch, which are keys of limits and
+    requests, or ends of JSON pointers to them.
     """
     stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while stack:

@@ -1,4 +1,4 @@
-"""The changes that turn one pod specification: claims in place of device plugins' resources."""
+"""The changes to one pod specification that replace device plugins' resources by claims."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ _SHARED_LIST = (
 
 
 class Remark(Struct, frozen=True):
-    """A remark on a place: something left to be done by hand, or to know."""
+    """A remark on a place: work that remains, or a fact to know."""
 
     position: Position
     """The place in the file."""
@@ -53,7 +53,7 @@ class Remark(Struct, frozen=True):
 
 
 class PodPlan(Struct, frozen=True):
-    """The plan for a pod specification; without changes there is nothing to turn."""
+    """The plan for a pod specification; without changes, there is nothing to replace."""
 
     document: Document
     """The document of the pod specification."""
@@ -62,7 +62,7 @@ class PodPlan(Struct, frozen=True):
     resources: frozenset[str] = frozenset()
     """The device plugins' resources that the pod asks for."""
     changes: tuple[Alteration, ...] = ()
-    """The changes that turn it, in the order in which they are made."""
+    """The changes that migrate the pod, in the order in which they are applied."""
     templates: tuple[Template, ...] = ()
     """The templates that its claims name."""
 
@@ -77,8 +77,8 @@ class ResourceUse(Struct, frozen=True):
     count: int
     """The number of devices."""
     starts_before: bool
-    """True for an init container that ends before the containers start, and whose
-    devices they get.
+    """True for an init container that ends before the other containers start, and whose devices
+    these containers get.
     """
 
 
@@ -86,28 +86,28 @@ class Demand(Struct, frozen=True):
     """The requests of a pod's containers for resources of device plugins."""
 
     uses: tuple[ResourceUse, ...]
-    """The requests that can be turned."""
+    """The requests that can be migrated."""
     keys: tuple[Path, ...]
-    """The paths of the keys that go with them."""
+    """The paths of the keys that are removed for them."""
     remarks: tuple[Remark, ...]
-    """The requests that cannot be turned."""
+    """The requests that cannot be migrated."""
 
 
 class _Labels(Struct, frozen=True):
-    """The choice among devices that a pod's node labels make."""
+    """The selection of devices by a pod's node labels."""
 
     selectors: tuple[str, ...] = ()
-    """The CEL expressions that choose the same devices."""
+    """The CEL expressions that select the same devices."""
     profile: str | None = None
     """The profile of MIG devices."""
     keys: tuple[Path, ...] = ()
-    """The paths of the labels that go."""
+    """The paths of the labels that are removed."""
     remarks: tuple[Remark, ...] = ()
     """The labels that stay, with the reason."""
 
 
 class _Claim(Struct, frozen=True):
-    """A claim of the pod for a container's use, and the template that it is made from."""
+    """A claim of the pod for the use in a container, and its template."""
 
     use: ResourceUse
     name: str
@@ -122,8 +122,8 @@ def plan(
 ) -> PodPlan:
     """Return the plan for a pod specification.
 
-    ``tolerated``: True for a resource if pods are to tolerate the taint that is named after it.
-    ``shared``: the resources that are replicas of devices.
+    ``tolerated`` returns True for a resource if pods should tolerate the taint named after it.
+    ``shared`` contains the resources that are replicas of devices.
     """
     document, path, spec = pod.subject, pod.path, pod.fields
     demand = demand_of(pod)
@@ -163,7 +163,7 @@ def plan(
         replace(home, key="resourceClaims", items=entries),
         *lists,
         *_put_gpu_count_of_ray(document, path, demand.uses, remarks),
-        # A key is removed after the edits that put a list before it.
+        # A key is removed after the edits that insert a list before it.
         *_remove_keys(demand.keys, lists),
         *map(Remove, chosen.keys),
     )
@@ -177,17 +177,18 @@ def plan(
 
 
 def _remove_keys(keys: Iterable[Path], lists: Iterable[Prepend]) -> Iterator[Remove]:
-    """Yield the removal of keys; their comments go to the lists that have one."""
+    """Yield the removal of keys; if there is a list for a key, it gets the key's comments."""
     commented = [prepended.path for prepended in lists if prepended.comment]
     for key in keys:
         yield Remove(key, any(key[: len(above)] == above for above in commented))
 
 
 def _home(pod: PodSpec[Document]) -> Prepend | None:
-    """Return where lists of the pod are put: into the specification, or into ``pod`` of a
-    controller in a chart's values.
+    """Return the map for lists of the pod: the specification, or ``pod`` of a controller in a
+    chart's values.
 
-    None where all controllers share a list of claims: one of its own would hide it.
+    None if all controllers share a list of claims, since a list of this controller would hide the
+    shared one.
     """
     if pod.places is None:
         return Prepend(pod.path, "", (), "containers")
@@ -202,10 +203,10 @@ def _home(pod: PodSpec[Document]) -> Prepend | None:
 def _put_gpu_count_of_ray(
     document: Document, path: Path, uses: Sequence[ResourceUse], remarks: list[Remark]
 ) -> Iterator[Put]:
-    """Yield the change that tells Ray how many GPUs its container has.
+    """Yield the change that states for Ray how many GPUs its container has.
 
-    Ray counts them by the limits (ray-project/kuberay ray-operator/controllers/ray/common pod.go
-    generateRayStartCommand): without them it has to be told.
+    Ray counts GPUs by the limits (ray-project/kuberay ray-operator/controllers/ray/common pod.go
+    generateRayStartCommand): without limits, the number must be given.
     """
     group = path[:-2]
     count = sum(
@@ -275,7 +276,7 @@ def demand_of(pod: PodSpec[Document]) -> Demand:
 
 
 def _count(resource: str, amount: Any) -> tuple[str | None, int]:
-    """Return the reason why a request cannot be turned, or the devices that it is for."""
+    """Return the reason why a request cannot be migrated (or None), and the number of devices."""
     if holds_placeholder(resource) or holds_placeholder(amount):
         return f"{resource}: {amount} is filled in later; render the manifest first", 0
     if stand_in_for(resource) is None:
@@ -325,8 +326,8 @@ def _node_labels(
 
 
 def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> StandIn:
-    """Return the devices that stand for a use; node labels choose among NVIDIA's. ``sharing``: the
-    plugin hands them out several times.
+    """Return the devices that replace the resource of a use; node labels select among NVIDIA's
+    devices. ``sharing`` is given if the plugin hands out each device several times.
     """
     devices = stand_in_for(use.resource)
     assert devices is not None
@@ -338,7 +339,7 @@ def _devices(use: ResourceUse, chosen: _Labels, sharing: Sharing | None) -> Stan
     if devices.driver != GPU:
         return devices
     if chosen.profile is not None and devices.device_class == GPU:
-        # Strategy "single": MIG devices are called nvidia.com/gpu.
+        # With the strategy "single", MIG devices have the name nvidia.com/gpu.
         devices = replace(mig_stand_in(chosen.profile), notes=devices.notes)
     return replace(devices, selectors=devices.selectors + chosen.selectors)
 
@@ -348,8 +349,8 @@ def _claims(
     devices: Mapping[ResourceUse, StandIn],
     template_for: Callable[[ClaimShape], Template],
 ) -> tuple[_Claim, ...]:
-    """Return a claim for each use, but one for an init container and the containers after it:
-    kubelet gives them its devices (pkg/kubelet/cm/devicemanager).
+    """Return a claim for each use, but a single claim for an init container and the containers
+    after it: kubelet passes its devices on to them (pkg/kubelet/cm/devicemanager).
     """
     names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
     claims: list[_Claim] = []
@@ -384,7 +385,7 @@ def _container_claims(
     document: Document, pod: Demand, claims: Sequence[_Claim]
 ) -> Iterator[Prepend]:
     """Yield ``resources.claims`` of each container, before its first key. A comment on the only
-    request goes to its claim.
+    request moves to its claim.
     """
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")

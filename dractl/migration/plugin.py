@@ -1,5 +1,5 @@
-"""Sharing by device plugins, as their configuration in the input says, and the objects that install
-them.
+"""Sharing by device plugins, according to their configuration in the input, and the objects that
+install them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,20 +24,20 @@ _SINGLE_STRATEGY_HINT = (
 
 
 class Sharing(Struct, frozen=True):
-    """A resource whose devices the plugin hands out several times."""
+    """A resource for which the plugin hands out each device several times."""
 
     resource: str
-    """The name that pods ask for."""
+    """The name by which pods request it."""
     replicas: int
     """The number of times that each device is handed out."""
     source: str
-    """The ConfigMap that says so."""
+    """The ConfigMap with this setting."""
 
 
 def sharings(documents: Iterable[Document]) -> dict[str, Sharing]:
-    """Return the resources that are replicas, by the name that pods ask for
-    (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations, the one that
-    divides most.
+    """Return the resources that are replicas, by the name in pods' requests
+    (NVIDIA/k8s-device-plugin api/config/v1 replicas.go); of several configurations, the one with
+    the most replicas counts.
     """
     sharings_by_name: dict[str, Sharing] = {}
     for document in documents:

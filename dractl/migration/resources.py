@@ -1,4 +1,4 @@
-"""Extended resources of device plugins, and the devices of DRA drivers that stand for them."""
+"""Extended resources of device plugins, and the devices of DRA drivers that replace them."""
 
 from collections.abc import Collection
 
@@ -16,10 +16,10 @@ SHARED = ".shared"
 
 
 class StandIn(Struct, frozen=True):
-    """A request for devices that stand for a resource."""
+    """A request for devices that replaces a resource of a device plugin."""
 
     name: str
-    """The name of request and claim."""
+    """The name of the request and of its claim."""
     device_class: str
     """The name of the DeviceClass."""
     driver: str
@@ -27,7 +27,7 @@ class StandIn(Struct, frozen=True):
     selectors: tuple[str, ...] = ()
     """The CEL expressions of the request."""
     notes: tuple[str, ...] = ()
-    """Sentences that the user has to know."""
+    """Sentences for the user."""
 
 
 _SHARED_REPLICA_NOTE = (
@@ -45,8 +45,8 @@ _SRIOV_POOL_NOTE = (
 
 
 def stand_in_for(resource: str) -> StandIn | None:
-    """Return the devices that a device plugin's resource stands for; None where no driver is known
-    to publish them.
+    """Return the devices that replace a device plugin's resource; None if no driver is known to
+    publish them.
     """
     if resource.endswith(SHARED):
         shared = (
@@ -72,8 +72,8 @@ def stand_in_for(resource: str) -> StandIn | None:
 
 
 def mig_stand_in(suffix: str) -> StandIn:
-    """Return MIG devices of a profile as resource names and labels spell it: ``1g.10gb.me`` for
-    ``1g.10gb+me``.
+    """Return MIG devices of a profile, given in the spelling of resource names and labels:
+    ``1g.10gb.me`` for ``1g.10gb+me``.
 
     Source: NVIDIA/k8s-device-plugin, internal/rm/rm.go AddDefaultResourcesToConfig (``+`` becomes
     ``.``; 1b826ac).
@@ -108,8 +108,8 @@ def reason_without_claim(resource: str) -> str:
 
 
 def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, str]:
-    """Return the reasons why a container's resources have no claim, if some of them only name parts
-    of the others' devices.
+    """Return the reasons why a container's resources have no claim, if some of them only stand for
+    parts of the other resources' devices.
     """
     reasons: dict[str, str] = {}
     for row in resources().companions:
@@ -127,7 +127,7 @@ def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, 
 
 
 def _drivers_of_vendor(resource: str) -> tuple[str, ...]:
-    """Return the drivers of the vendor of a resource: drivers with its domain in their name, or in
+    """Return the drivers of a resource's vendor: drivers with its domain in their own name, or in
     the name of one of their resources.
     """
     domain = resource.partition("/")[0]

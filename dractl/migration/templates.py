@@ -1,4 +1,6 @@
-"""ResourceClaimTemplates: one for each shape of request in a folder and namespace."""
+"""ResourceClaimTemplates: one template for each combination of folder, namespace and shape of
+request.
+"""
 
 import re
 from typing import Any
@@ -20,7 +22,7 @@ class ClaimShape(Struct, frozen=True):
 
     @property
     def spec(self) -> dict[str, Any]:
-        """``spec`` of the template, ``resource.k8s.io/v1``."""
+        """``spec`` of the template, in ``resource.k8s.io/v1``."""
         exactly: dict[str, Any] = {"deviceClassName": self.device_class}
         if self.count > 1:
             exactly["count"] = self.count
@@ -30,10 +32,10 @@ class ClaimShape(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True):
-    """A template of a shape; ``scope`` is the folder that it is written in."""
+    """A template for claims of a shape; ``scope`` is the folder in which it is written."""
 
     scope: str
-    """The folder that it is written in."""
+    """The folder in which the template is written."""
     namespace: str | None
     """Its namespace; None if the file names none."""
     name: str
@@ -60,10 +62,10 @@ class Templates(Struct):
     known: dict[tuple[str, str | None, ClaimShape], Template] = field(default_factory=dict)
     """The templates of the run, by folder, namespace and shape."""
     written: set[Template] = field(default_factory=set)
-    """The templates that stand in a file already."""
+    """The templates that have already been written to a file."""
 
     def template_for(self, scope: str, namespace: str | None, shape: ClaimShape) -> Template:
-        """Return the template of a shape, named when it is first asked for. The same shape has the
+        """Return the template of a shape, which gets its name at the first request. A shape has the
         same name everywhere.
         """
         key = (scope, namespace, shape)

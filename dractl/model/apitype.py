@@ -1,4 +1,4 @@
-"""The types of the API as they are declared: the type of a field determines how it is decoded."""
+"""The types of the API: the annotation of each field determines how the field is decoded."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -29,9 +29,10 @@ _READ: dict[Any, Callable[[Reader, str], Any]] = {
 
 
 class APIType(Struct, frozen=True):
-    """A type of the API. Its fields are Go's in snake_case: ``share_id`` is ``shareID``.
+    """A type of the API. Its fields have the names of Go's fields in snake_case: ``share_id`` is
+    ``shareID``.
 
-    Absent texts and numbers of Go's plain types are "" and 0; of its pointers, None.
+    If a field is absent, it is "" or 0 for a plain type of Go, and None for a pointer.
     """
 
     @classmethod
@@ -41,8 +42,8 @@ class APIType(Struct, frozen=True):
 
     @classmethod
     def read_with(cls, r: Reader, **given: Any) -> Self:
-        """Return the value like :meth:`read`, but for fields that are not read from the place of
-        their name.
+        """Return the value like :meth:`read`, but take the given fields as they are instead of
+        reading them by name.
         """
         return cls(
             *[

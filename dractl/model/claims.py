@@ -11,13 +11,15 @@ from dractl.model.taints import DeviceToleration
 
 
 class CELDeviceSelector(APIType, frozen=True):
-    """A CEL expression that must be true of a device; ``device`` is its one variable."""
+    """A CEL expression that must be true for a device; ``device`` is its only variable."""
 
     expression: str
 
 
 class DeviceSelector(APIType, frozen=True):
-    """One condition on a device. CEL is the only kind; None if another one was written."""
+    """One condition on a device. The only known kind is CEL; None if the object has another
+    kind.
+    """
 
     cel: CELDeviceSelector | None = None
 
@@ -68,7 +70,7 @@ class DeviceSubRequest(APIType, frozen=True):
 
 
 class DeviceRequest(APIType, frozen=True):
-    """A request. Exactly one of ``exactly`` and ``first_available`` is set."""
+    """A request, with either ``exactly`` or ``first_available`` set."""
 
     name: str
     exactly: ExactDeviceRequest | None = None
@@ -76,8 +78,8 @@ class DeviceRequest(APIType, frozen=True):
 
 
 class DeviceConstraint(APIType, frozen=True):
-    """A constraint on the named requests, ``request`` or ``request/subrequest``; on all if none is
-    named.
+    """A constraint on the named requests (``request`` or ``request/subrequest``), or on all if none
+    is named.
     """
 
     requests: tuple[str, ...] = ()
@@ -94,8 +96,8 @@ class OpaqueDeviceConfiguration(APIType, frozen=True):
 
 
 class DeviceClaimConfiguration(APIType, frozen=True):
-    """Parameters that a claim passes to the driver of the devices for ``requests`` (none named: of
-    all).
+    """Parameters that a claim passes to the driver of the devices for ``requests``, or for all
+    requests if none is named.
     """
 
     requests: tuple[str, ...] = ()

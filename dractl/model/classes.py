@@ -6,7 +6,9 @@ from dractl.model.meta import ObjectMeta
 
 
 class DeviceClassConfiguration(APIType, frozen=True):
-    """Parameters for setting up every device of a class; parameters of claims come after them."""
+    """Parameters for the setup of every device of a class; parameters of claims are applied after
+    them.
+    """
 
     opaque: OpaqueDeviceConfiguration | None = None
 
@@ -20,7 +22,7 @@ class DeviceClassSpec(APIType, frozen=True):
 
 
 class DeviceClass(APIType, frozen=True):
-    """A named choice of devices that an administrator offers; requests refer to it.
+    """A set of devices under a name, which an administrator defines and to which requests refer.
     Cluster-scoped.
     """
 

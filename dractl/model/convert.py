@@ -17,7 +17,7 @@ in ``basic``.
 def to_v1(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the object converted to v1; the same mapping if nothing has to change.
 
-    Nothing is checked here: values of an unexpected type are left as they are.
+    Nothing is checked here: values of an unexpected type stay unchanged.
     """
     version = value.get("apiVersion")
     if version not in ("resource.k8s.io/v1beta2", *_WRAPPED):
@@ -63,8 +63,8 @@ def _claim_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _request(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Convert a request: flat fields go into ``exactly``, if any of them has more than Go's zero
-    value.
+    """Convert a request: if any flat field differs from Go's zero value, the flat fields are moved
+    into ``exactly``.
     """
     flat = {name: request[name] for name in FLAT_REQUEST_FIELDS if name in request}
     converted = {name: value for name, value in request.items() if name not in flat}
@@ -74,7 +74,7 @@ def _request(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_set(name: str, value: object) -> bool:
-    # Pointers and lists are set when they are not null (an empty list is one), the others when they
+    # Pointers and lists are set if they are not null (an empty list is set), other fields if they
     # are not zero.
     if name in {"deviceClassName", "allocationMode"}:
         return value not in (None, "")

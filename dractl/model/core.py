@@ -23,8 +23,8 @@ class NodeSelectorRequirement(APIType, frozen=True):
 
 
 class NodeSelectorTerm(APIType, frozen=True):
-    """Requirements on a node's labels and fields, all of which must hold; an empty term matches no
-    node.
+    """Requirements on a node's labels and fields, all of which must be met; an empty term matches
+    no node.
     """
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
@@ -32,7 +32,9 @@ class NodeSelectorTerm(APIType, frozen=True):
 
 
 class NodeSelector(APIType, frozen=True):
-    """A choice of nodes: terms are ORed; the requirements in a term are ANDed."""
+    """A selection of nodes by terms: one term must match, and in it, every requirement must be
+    met.
+    """
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
@@ -57,8 +59,8 @@ class Toleration(APIType, frozen=True):
 
 
 class ContainerResourceClaim(APIType, frozen=True):
-    """A container's reference to a claim of its pod, and to one of that claim's
-    requests ("": all).
+    """A container's reference to a claim of its pod, and to one request of that claim ("" for all
+    requests).
     """
 
     name: str
@@ -82,7 +84,7 @@ class Container(APIType, frozen=True):
     image: str
     resources: ResourceRequirements
     restart_policy: str | None = None
-    """Always makes an init container a sidecar."""
+    """Whether an init container is a sidecar: ``Always`` makes it one."""
 
 
 class PodResourceClaim(APIType, frozen=True):
@@ -106,7 +108,7 @@ class PodSpec(APIType, frozen=True):
     affinity: Mapping[str, Any] | None
     """The mapping as written."""
     node_affinity: NodeSelector | None
-    """The nodes that the affinity requires."""
+    """The nodes that ``affinity`` requires."""
     tolerations: tuple[Toleration, ...]
     scheduler_name: str
     scheduling_gates: tuple[str, ...]
@@ -126,7 +128,7 @@ class PodSpec(APIType, frozen=True):
 
 
 class PodResourceClaimStatus(APIType, frozen=True):
-    """The claim made for a pod's claim from a template."""
+    """The claim that was created from a template for a claim entry of the pod."""
 
     name: str
     resource_claim_name: str | None = None
@@ -134,7 +136,9 @@ class PodResourceClaimStatus(APIType, frozen=True):
 
 
 class ContainerExtendedResourceRequest(APIType, frozen=True):
-    """The request of the scheduler's own claim that serves an extended resource of a container."""
+    """The mapping from an extended resource of a container to the request for it in the scheduler's
+    claim.
+    """
 
     container_name: str
     resource_name: str
@@ -168,7 +172,7 @@ class Pod(APIType, frozen=True):
 
 
 class NodeSpec(APIType, frozen=True):
-    """Schedulability of a node, and its taints."""
+    """Taints of a node, and whether it is unschedulable."""
 
     unschedulable: bool
     taints: tuple[Taint, ...]

@@ -53,7 +53,7 @@ def decode(value: Mapping[str, Any], origin: str = "") -> Object:
     when they are read.
     """
     root: Path = (Origin(origin),) if origin else ()
-    Reader(value, root)  # or it is not an object at all
+    Reader(value, root)  # or the document is not an object
     read = _kind(value)
     if read is None:
         raise DecodeError(

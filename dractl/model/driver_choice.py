@@ -1,4 +1,4 @@
-"""The drivers whose devices count, and how they are set up."""
+"""The drivers whose devices count, and their settings."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 
 class DriverChoice(Struct, frozen=True):
-    """The drivers whose devices count, and how they are set up."""
+    """The drivers whose devices count, and their settings."""
 
     drivers: tuple[str, ...] = ()
     """Drivers whose devices count; empty for all."""

@@ -38,7 +38,9 @@ def _quote(character: str) -> str:
 
 
 def unquote(text: str) -> str:
-    """Return the string that strconv.Quote turned into ``text``, which lacks the outer quotes."""
+    """Return the string for which strconv.Quote returns ``text``, which is given without the outer
+    quotes.
+    """
     return _ESCAPE_SEQUENCE.sub(_unquote, text)
 
 
@@ -56,8 +58,8 @@ def int64(number: int) -> int:
 
 
 def json_number(number: float) -> str:
-    """Return a finite float as encoding/json writes it (floatEncoder), which is how a float in YAML
-    reaches the decoder.
+    """Return a finite float as encoding/json writes it (floatEncoder); a float in YAML reaches the
+    decoder in this form.
     """
     if number and not 1e-6 <= abs(number) < 1e21:
         mantissa, _, exponent = repr(number).partition("e")

@@ -30,7 +30,9 @@ def qualified_name(text: str, default_domain: str) -> QualifiedName:
 
 @lru_cache(maxsize=4096)
 def full_name(text: str, default_domain: str) -> str:
-    """Return ``domain/name``; kept, since the devices of a driver have the same names."""
+    """Return ``domain/name``; the result is cached, since the devices of a driver have the same
+    names.
+    """
     return str(qualified_name(text, default_domain))
 
 
@@ -50,7 +52,7 @@ class RequestRef(Struct, frozen=True, order=True):
 
     @property
     def request(self) -> RequestRef:
-        """The request itself, whichever alternative this is."""
+        """The request itself, also for an alternative."""
         return RequestRef(self.claim, self.name)
 
     @classmethod

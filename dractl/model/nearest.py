@@ -5,12 +5,14 @@ from difflib import get_close_matches
 
 _MIN_EXCHANGED_LENGTH = 4
 _MAX_COMPARED_LENGTH = (
-    100  # compared characters: the time grows with their square, and a name may be a whole file
+    # Compared characters: the time is quadratic in their number, and a name may be a whole file
+    100
 )
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
-    """Return the most similar known name, if it is similar enough: case, plural, a letter or two.
+    """Return the most similar known name if it is similar enough: it may differ in case, in number
+    or in a letter or two.
 
     ``alike`` is the least similarity, from 0 (none) to 1 (equal except for case).
     """
@@ -33,8 +35,8 @@ def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int
 
 
 def _is_exchanged(name: str, other: str) -> bool:
-    """Return True for names that differ in the order of two neighbouring letters: one slip of the
-    fingers, which counts for much in the ratio of short names.
+    """Return True for names that differ only in the order of two neighbouring letters: a single
+    typing error, which lowers the similarity of short names a lot.
     """
     if len(name) != len(other) or len(name) < _MIN_EXCHANGED_LENGTH:
         return False

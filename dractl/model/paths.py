@@ -11,7 +11,7 @@ Parsed = Mapping[str, Any] | Sequence[Any] | str | float | None
 
 
 class Getter(Protocol[T_co]):
-    """Returns the part of a value at a path; an empty one if its type is another."""
+    """Returns the part of a value at a path; an empty one if the part has another type."""
 
     def __call__(self, value: Parsed, /, *path: str | int) -> T_co: ...
 
@@ -19,7 +19,8 @@ class Getter(Protocol[T_co]):
 def make_getter(kind: type[T], empty: Callable[[], T]) -> Getter[T]:
     """Make a getter that returns ``empty()`` for any other type.
 
-    A dump of 5,000 nodes is read half a million times, so no getter calls another one.
+    Getters are called half a million times for a dump of 5,000 nodes, so no getter calls another
+    one.
     """
 
     def get(value: Any, /, *path: str | int) -> T:
@@ -54,9 +55,9 @@ def maps_at(value: Parsed, /, *path: str | int) -> list[Mapping[str, Any]]:
 
 
 def remove_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return a value without the part at a path; the parts that are not on the path stay shared.
+    """Return a value without the part at a path; the other parts are shared with the original.
 
-    A value that has nothing there is returned as it is.
+    If there is nothing at the path, the value itself is returned.
     """
     step, *below = path
     if isinstance(value, list):

@@ -111,7 +111,9 @@ def pod_specs(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any
 
 
 def main_containers(spec: Mapping[str, Any]) -> list[str]:
-    """Return the keys of containers that stand in a pod spec beside the list, and name claims."""
+    """Return the keys of containers that a pod spec has outside its list of containers and that
+    name claims.
+    """
     return [name for name in MAIN if _names_claims([spec.get(name)])]
 
 

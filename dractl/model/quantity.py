@@ -27,7 +27,8 @@ FORMAT_ERROR: Final = (
 NUMERIC_ERROR: Final = "unable to parse numeric part of quantity"
 SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
 
-# Possessive: Go's parser never goes back either, and thousands of zeros would take minutes.
+# Possessive: Go's parser does not backtrack either, and with backtracking, thousands of zeros would
+# take minutes.
 _SYNTAX = re.compile(
     r"(?P<sign>[+-]?)(?P<zeros>0*+)(?P<num>[0-9]*+)(?P<dot>\.?)(?P<denom>(?<=\.)[0-9]*+|)"
     r"(?P<suffix>[eEinumkKMGTP]*+[-+]?[0-9]*+)",
@@ -61,7 +62,7 @@ def _is_int64(number: int) -> bool:
 
 
 Int64Amount = tuple[int, int]
-"""An int64 and its power of ten, as in amount.go: a number that is no decimal in Go."""
+"""An int64 and its power of ten, as in amount.go: a number that Go does not store as a decimal."""
 
 
 def _divide_away_from_zero(number: int, divisor: int) -> int:
@@ -75,7 +76,9 @@ def _int32(number: int) -> int:
 
 
 def _strip_factors(number: int, base: int) -> tuple[int, int]:
-    """Return ``number`` without its factors ``base``, and how many there were; none for 0."""
+    """Return ``number`` without its factors ``base``, and the number of these factors; 0 factors
+    for 0.
+    """
     times = 0
     while number and number % base == 0:
         number //= base
@@ -84,13 +87,13 @@ def _strip_factors(number: int, base: int) -> tuple[int, int]:
 
 
 PLENTY = "1P"
-"""More of a resource than any pod asks for: the amount if it is not known."""
+"""An amount that stands for an unknown one: more of a resource than any pod asks for."""
 
 
 @total_ordering
 class Quantity:
-    """An exact number with the format in which it was written. Immutable; equal and ordered by
-    number alone.
+    """An exact number with the format in which it was written. Immutable; compared by the number
+    alone.
 
     ``str()`` is the text that the API prints: the canonical form, or the text as written if Go
     keeps it.
@@ -110,8 +113,8 @@ class Quantity:
         """Make the number ``unscaled`` times ten to the ``exponent``."""
         self._unscaled = unscaled
         self._exponent = exponent
-        self._fixed = _is_int64(unscaled)  # held as int64Amount, not as inf.Dec
-        self._amount: Int64Amount | None = None  # held as int64Amount by 1.38 alone
+        self._fixed = _is_int64(unscaled)  # stored as int64Amount, not as inf.Dec
+        self._amount: Int64Amount | None = None  # stored as int64Amount by 1.38 only
         self.format = format
         self._written: str | None = None  # the text as written, if Go keeps it
         self._text: str | None = None  # its printed text, once there is one
@@ -137,7 +140,7 @@ class Quantity:
     # -- numbers -----------------------------------------------------------------------------------
 
     def value(self) -> int:
-        """Return the number rounded up to an integer, like ``Value()``: beyond int64 it overflows
+        """Return the number rounded up to an integer, like ``Value()``: it overflows beyond int64,
         as in Go.
         """
         return self._to_scale(0)
@@ -163,7 +166,7 @@ class Quantity:
         if shift > 0:
             return int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
         divisor = _ten(-shift)
-        # Truncating division, then one up for any remainder
+        # Truncating division, then rounded up if there is a remainder
         if self._unscaled < _MAX_INT64 and -shift < 19:
             number = int64(self._unscaled)
             quotient = abs(number) // divisor * (1 if number >= 0 else -1)
@@ -214,7 +217,7 @@ class Quantity:
     # -- arithmetic --------------------------------------------------------------------------------
 
     def __add__(self, other: Quantity) -> Self:
-        """Return the sum, in the format of the left side, or of the right one if the left is zero.
+        """Return the sum in the format of the left number, or of the right one if the left is zero.
 
         OverflowError if the two are more than 4,000 orders of magnitude apart.
         """
@@ -231,8 +234,8 @@ class Quantity:
         return self._make(unscaled, exponent, format_, fixed=False, amount=total)
 
     def _int64_amount(self) -> Int64Amount | None:
-        """Return the amount in which 1.38 holds the number, if that is no decimal; earlier releases
-        have more decimals.
+        """Return the amount in which 1.38 stores the number, or None if it stores a decimal;
+        earlier releases store more numbers as decimals.
         """
         return self._amount or ((self._unscaled, self._exponent) if self._fixed else None)
 
@@ -273,7 +276,7 @@ class Quantity:
             return self.sign() < other.sign()
         (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
         shift = a_exponent - b_exponent
-        # More than the digits of either number: the exponent decides
+        # More than the digits of either number: at this distance, the exponent alone decides
         if abs(shift) > _MAX_DIGITS + 100:
             return (shift < 0) == (a > 0)
         return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
@@ -322,15 +325,15 @@ class SaturatingQuantity(Quantity):
     """A quantity as Kubernetes calculates with it and prints it from 1.38 on.
 
     Beyond int64 an integer is the nearest int64, a negative number is rounded away from zero,
-    integers of 19 digits are no decimals, and no power of ten is lost in print (kubernetes#138510,
-    #140459, #141305, #141937, #141938).
+    integers of 19 digits are no decimals, and no power of ten is lost when it is printed
+    (kubernetes#138510, #140459, #141305, #141937, #141938).
     """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, quantity: Quantity) -> SaturatingQuantity:
-        """Return the number as 1.38 holds it."""
+        """Return the number as 1.38 stores it."""
         unscaled, exponent = quantity._amount or (quantity._unscaled, quantity._exponent)
         saturating = cls(unscaled, exponent, quantity.format)
         saturating._fixed = quantity._int64_amount() is not None
@@ -354,7 +357,9 @@ class SaturatingQuantity(Quantity):
 
 
 _MAX_SHIFT = 2 * _MAX_DIGITS
-"""Powers of ten beyond which a number that is no zero is at one end of int64, or rounds to one."""
+"""Powers of ten beyond which a nonzero number is at one end of int64, or is rounded to zero or
+one.
+"""
 
 
 def _saturate(number: int) -> int:
@@ -362,7 +367,7 @@ def _saturate(number: int) -> int:
 
 
 def _add_int64(left: Int64Amount, right: Int64Amount) -> Int64Amount | None:
-    """Return the sum, or None where it does not stay an int64 (amount.go Add)."""
+    """Return the sum, or None if it is not an int64 (amount.go Add)."""
     for total, zero in ((left, right), (right, left)):
         if zero[0] == 0:
             return total
@@ -451,7 +456,7 @@ def _parse_decimal(
     """
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)
-    if base == 10 and exponent == _MIN_INT32:  # no answer from servers up to 1.37, refused by 1.38
+    if base == 10 and exponent == _MIN_INT32:  # servers up to 1.37 do not answer, 1.38 refuses it
         raise ValueError(SUFFIX_ERROR)
     scale = -decimals + (exponent if base == 10 else 0)
     if base == 2:

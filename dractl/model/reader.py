@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Origin(str):
-    """The first step of a path: the object that the other steps lead into, and its file."""
+    """The object at which a path begins, and its file."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ def _word(value: object) -> str:
 
 
 class Reader:
-    """A mapping in an object, and its path; for a mapping in a list the path of the list and the
+    """A mapping in an object, and its path; for a mapping in a list, the path of the list and the
     ``index``.
     """
 
@@ -67,7 +67,7 @@ class Reader:
         self.index = index
         if value is None:
             value = {}
-        # Dict first: to ask an abstract class takes five times as long
+        # dict first: a check against an abstract class takes five times as long
         if not isinstance(value, (dict, Mapping)):
             raise DecodeError(self.path, f"must be a map, not {_word(value)}")
         self.mapping: Mapping[str, Any] = value

@@ -1,6 +1,6 @@
 """Kubernetes releases: their feature gates, the API versions they serve, and the fields they have.
 
-The pack of facts has the tables; the logic that uses them is here.
+The pack of facts contains the tables; this module contains the logic.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from dractl.model.nearest import nearest
 _FACTS: Final = kubernetes()
 RELEASES: Final = _FACTS.releases
 PREVIEWS: Final = _FACTS.previews
-"""Releases that were not out when their rules were read; used only if named or seen in use."""
+"""Releases that were not yet published when their rules were read; used only if the user names them
+or the input shows them.
+"""
 NEWEST: Final = [release for release in RELEASES if release not in PREVIEWS][-1]
 _ORDER: Final = {release: index for index, release in enumerate(RELEASES)}
 COMPARED: Final = _FACTS.compared
 """The releases whose rules are compared with the verdicts of a real API server; the older ones are
-for lint only.
+only for lint.
 """
 GATES: Final[Mapping[str, tuple[GateStage, ...]]] = {
     name: gate.stages for name, gate in _FACTS.gates.items()
@@ -46,7 +48,7 @@ _REMOVED: Final = {name: gate.removed for name, gate in _FACTS.gates.items() if 
 _STAYS_ON: Final = frozenset(
     name for name, gate in _FACTS.gates.items() if gate.removed and gate.stages[-1].default
 )
-"""Gates that were removed because their feature can no longer be switched off."""
+"""Gates that were removed because their feature can no longer be turned off."""
 GROUPS: Final = ("AllAlpha", "AllBeta")
 """Names that stand for all gates of a stage."""
 
@@ -54,7 +56,7 @@ GROUPS: Final = ("AllAlpha", "AllBeta")
 @cache
 def has_change(release: str, name: str, patch: int | None = None) -> bool:
     """Return True if a release has a change of :data:`CHANGES`; KeyError for an unknown name.
-    ``patch``, if it is known, decides in releases that have the change in part.
+    ``patch``, if it is known, decides for releases that have the change only from some patch on.
     """
     change = CHANGES[name]
     came = patch_that_brought(change.patches, release)
@@ -85,7 +87,7 @@ def patch_of(text: str) -> int | None:
 
 
 def like(release: str) -> str:
-    """Return the release whose types a release has: itself, unless it is one of
+    """Return the release whose types a release has: the release itself, unless it is one of
     :data:`PREVIEWS`.
     """
     return PREVIEWS[release].like if release in PREVIEWS else release
@@ -104,16 +106,16 @@ def _minor(text: str) -> tuple[int, int] | None:
 
 
 def is_newer(text: str) -> bool:
-    """Return True if ``text`` names a release after all known ones; the newest rules are then the
-    best guess.
+    """Return True if ``text`` names a release after all known ones, for which the newest rules are
+    the best guess.
     """
     version = _minor(text)
     return version is not None and version > _key(RELEASES[-1])
 
 
 def caveat(text: str | None) -> str | None:
-    """Return a caveat for a release that ``text`` names and whose rules are not known; None if they
-    are.
+    """Return a caveat if ``text`` names a release whose rules are not known; None if they are
+    known.
     """
     if text is None:
         return None
@@ -166,22 +168,20 @@ def stage(gate: str, release: str) -> GateStage | None:
 
 
 def removal(gate: str, release: str) -> str | None:
-    """Return the release that removed ``gate``; None if ``release`` still has it, or it is not
-    known to be removed.
+    """Return the release that removed ``gate``; None if ``release`` still has the gate, or if its
+    removal is not known.
     """
     removed = _REMOVED.get(gate)
     return removed if removed and _key(removed) <= _key(release) else None
 
 
 def is_known(gate: str) -> bool:
-    """Return True if the gate is one of :data:`GATES`, or stands for several."""
+    """Return True if the gate is one of :data:`GATES`, or the name of a group of gates."""
     return gate in GATES or gate in GROUPS
 
 
 def gate_remarks(release: str, overrides: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return remarks about gates that are set for a preview and not known; nothing for other
-    releases.
-    """
+    """Return remarks about unknown gates that are set for a preview; none for other releases."""
     preview = PREVIEWS.get(release)
     if preview is None:
         return ()
@@ -214,7 +214,7 @@ class Target(Struct, frozen=True):
 
         For a release after all known ones, the newest rules apply, and ``release`` names them.
         UsageError for an unknown release or gate, for a gate that the release lacks or has locked,
-        for a gate without a gate that it needs, and for a value other than True and False. A
+        for a gate without a gate that it needs, and for a value that is neither True nor False. A
         preview may have gates that are not known (:func:`gate_remarks`); they are left out.
         """
         for gate, value in (overrides or {}).items():
@@ -259,7 +259,7 @@ def _target(release: str, overrides: tuple[tuple[str, bool], ...]) -> Target:
 
 
 def _check_override(gate: str, value: bool, release: str, stages: Mapping[str, GateStage]) -> None:
-    """Refuse an override that an API server does not start with (component-base/featuregate)."""
+    """Refuse an override with which an API server does not start (component-base/featuregate)."""
     if removed := removal(gate, release):
         raise UsageError(
             f"feature gate {gate} was removed in Kubernetes {removed}",
@@ -335,10 +335,10 @@ def parse_gates(text: str) -> dict[str, bool]:
 def served_versions(
     kind: str, release: str = NEWEST, *, by_default: bool = False
 ) -> tuple[str, ...]:
-    """Return the apiVersions in which ``release`` has ``kind``, newest first; ``by_default``: only
-    the ones that are always served.
+    """Return the apiVersions in which ``release`` has ``kind``, newest first; with ``by_default``,
+    only versions that are served without further settings.
 
-    Empty for a kind that is not in the table or not in that release.
+    Empty for a kind that is missing in the table or in that release.
     """
     return tuple(
         row.api_version

@@ -1,9 +1,9 @@
 """Shapes: devices by kind and count, as people write them on one line.
 
-``gpu=2,nic=1``: kinds are words for hardware or names of DeviceClasses. ``mig=7x1g.10gb``,
-``mig=3g.40gb+2x1g.10gb``: MIG devices by profile. A shape takes the closest alignment that a node
-has; ``gpu=2,nic=1@pcieRoot`` demands that its devices share a PCIe root, ``@numaNode`` a NUMA node,
-and ``@none`` has no preference. Several shapes are separated by ``;``.
+In ``gpu=2,nic=1``, the kinds are words for hardware or names of DeviceClasses. ``mig=7x1g.10gb``
+and ``mig=3g.40gb+2x1g.10gb`` are MIG devices by profile. A shape takes the closest alignment that a
+node has; ``gpu=2,nic=1@pcieRoot`` demands that its devices share a PCIe root, ``@numaNode`` a NUMA
+node, and ``@none`` has no preference. Several shapes are separated by ``;``.
 """
 
 import re
@@ -19,7 +19,7 @@ from dractl.model.nearest import nearest
 Constraint = Literal["pcieRoot", "numaNode", "none"]
 
 CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
-MAX_DEVICES: Final = 32  # of the allocation of one claim: resource/v1 AllocationResultsMaxSize
+MAX_DEVICES: Final = 32  # of the allocation of one claim (resource/v1 AllocationResultsMaxSize)
 MIG: Final = "mig-"
 """The prefix of the kinds of MIG devices; the profile follows."""
 
@@ -28,7 +28,7 @@ _ALLOWED = (
     "a shape ends in @pcieRoot or @numaNode, which all its devices have to share, in @none for no "
     "alignment, or in nothing for the closest that a node has"
 )
-_PREFIX = "resource.kubernetes.io/"  # of the attributes that the constraints stand for
+_PREFIX = "resource.kubernetes.io/"  # of the attributes in the constraints
 _MAX_LISTED = 8  # DeviceClasses in a hint
 _JOINED = re.compile(r"\+(?=[a-z])")  # a profile begins with a digit
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -44,11 +44,11 @@ class Shape(Struct, frozen=True):
     counts: Mapping[str, int]
     """Devices by kind."""
     constraint: Constraint | None = None
-    """The alignment that is demanded; None for the closest that a node has."""
+    """The demanded alignment; None for the closest one that a node has."""
 
     @property
     def devices(self) -> int:
-        """Devices of all kinds together."""
+        """The number of devices of all kinds together."""
         return sum(self.counts.values())
 
 
@@ -58,7 +58,7 @@ def split(text: str) -> list[str]:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a list of shapes and names, whose commas separate them or stand within a shape.
+    """Split a list of shapes and names; a comma either separates two of them or belongs to a shape.
 
     ``gpu=2,nic=1`` is one shape; ``gpu=2,gpu=4``, ``pair,gpu=1+nic=1`` and ``gpu=2@none,nic=1`` are
     two, since a kind occurs in a shape once, a name has no count, and a constraint ends a shape.
@@ -67,19 +67,19 @@ def split_list(text: str) -> list[str]:
 
 
 def _shapes_of(text: str) -> list[str]:
-    """Split at commas, unless they stand between different kinds."""
+    """Split at commas, except commas between different kinds."""
     parts = [part.strip() for part in text.split(",")]
     kinds = {part.partition("=")[0] for part in parts if "=" in part}
     return [text.strip()] if len(kinds) == len(parts) else parts
 
 
 def spread(text: str) -> str:
-    """Write the kinds of a shape with commas that a list joins by ``+``: ``gpu=2+nic=1``."""
+    """Write a shape as in a list, with ``+`` between its kinds: ``gpu=2+nic=1``."""
     return _JOINED.sub(",", text)
 
 
 def parse(text: str, classes: Sequence[str] = ()) -> Shape:
-    """Parse a shape, whose kinds may also be ``classes``, the DeviceClasses that there are.
+    """Parse a shape; its kinds may also be names of ``classes``, the existing DeviceClasses.
 
     Raises UsageError with the nearest word.
     """
@@ -133,7 +133,9 @@ def _parse_part(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _unknown(word: str, classes: Sequence[str]) -> UsageError:
-    """Return the error for a word that is no kind, with the nearest kind and all of them."""
+    """Return the error for a word that is not a kind, with the nearest kind and a list of all
+    kinds.
+    """
     near = nearest(word, [*hardware(), *classes])
     listed = f": {', '.join(sorted(classes)[:_MAX_LISTED])}" if classes else ""
     more = " ..." if len(classes) > _MAX_LISTED else ""

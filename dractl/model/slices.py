@@ -1,6 +1,6 @@
 """ResourceSlice and its devices.
 
-A cluster has thousands of devices, and a question reads only a few attributes of them, so a
+A cluster has thousands of devices, of which only a few attributes are read for a question, so a
 :class:`Device` is a view over its mapping: each part is converted when it is first read, attributes
 and capacities one by one.
 """
@@ -65,8 +65,8 @@ class CapacityRequestPolicyRange(APIType, frozen=True):
 
 
 class CapacityRequestPolicy(APIType, frozen=True):
-    """The amounts of a shared device's capacity that can be requested (others are rounded up), and
-    the default.
+    """The amounts of a shared device's capacity that can be requested (other amounts are rounded
+    up), and the default.
     """
 
     default: Quantity | None = None
@@ -87,7 +87,7 @@ def _counters(r: Reader) -> Mapping[str, Quantity]:
 
 
 class CounterSet(APIType, frozen=True):
-    """Named amounts from which the partitions of one piece of hardware draw together."""
+    """A named set of counters that the partitions of one piece of hardware consume together."""
 
     name: str
     counters: Mapping[str, Quantity]
@@ -204,9 +204,9 @@ class Device:
         )
 
     def attribute(self, name: str, driver: str) -> DeviceAttribute | None:
-        """Return an attribute by its full name, as constraints look it up: under that name, else
-        under the bare one if the domain is the driver's (dynamic-resource-allocation/structured
-        lookupAttribute).
+        """Return an attribute by its full name, as constraints look it up: under that name, or else
+        under the name without a domain, if the domain is the driver's
+        (dynamic-resource-allocation/structured lookupAttribute).
         """
         return _lookup(self.attributes, name, driver)
 

@@ -26,8 +26,9 @@ def format_taint(taint: Taint | DeviceTaint) -> str:
 
 
 class DeviceToleration(APIType, frozen=True):
-    """A request's toleration of a device's taint. None means not written: an absent ``key`` or
-    ``effect`` stands for all, ``operator`` for Equal.
+    """A request's toleration of a device's taint. A field that is None was not written: without
+    ``key`` or ``effect``, it tolerates all keys or effects; without ``operator``, the operator is
+    Equal.
     """
 
     key: str | None = None
@@ -38,8 +39,8 @@ class DeviceToleration(APIType, frozen=True):
 
 
 class DeviceTaintSelector(Struct, frozen=True):
-    """Every field that is not None must be equal. Up to 1.34 there are also a class name, whose
-    selectors must match, and CEL expressions.
+    """A device is selected if every field that is not None equals its own. Up to 1.34, there are
+    also a class name, whose selectors must match, and CEL expressions.
     """
 
     driver: str | None = None

@@ -22,15 +22,15 @@ SEMVER_ORG: Final = re.compile(
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
-"""The API server's pattern of version attributes: semver.org's expression, in which numbers have
-no bound.
+"""The API server's pattern for version attributes: the expression of semver.org, which does not
+limit the size of numbers.
 """
 
 
 @total_ordering
 class Version:
-    """A semantic version 2.0.0. Equality and order are precedence: build metadata
-    does not count.
+    """A semantic version 2.0.0. Versions are compared by precedence: build metadata do not
+    count.
     """
 
     __slots__ = ("_key", "build", "major", "minor", "patch", "prerelease", "text")
@@ -57,15 +57,15 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """Return a strict version; ValueError with Go's text for everything else (``v1.2``,
-        ``1.2``, ``550.08.1``).
+        """Return a strict version; for any other text (``v1.2``, ``1.2``, ``550.08.1``), ValueError
+        with Go's message.
         """
         return _parse(text)
 
     @classmethod
     def parse_tolerant(cls, text: str) -> Version:
-        """Parse the input of ``semver(text, true)`` too: surrounding space, a leading ``v``,
-        leading zeros, missing parts.
+        """Parse what ``semver(text, true)`` accepts, which includes surrounding space, a leading
+        ``v``, leading zeros and missing parts.
         """
         parts = text.strip().removeprefix("v").split(".", 2)
         for index, part in enumerate(parts):

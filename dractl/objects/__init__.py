@@ -1,8 +1,8 @@
-"""Lenient views of objects as people wrote them: they never fail, and they know their paths.
+"""Lenient views of objects as users wrote them: they never fail, and they know their paths.
 
-A missing value, or one of the wrong type, reads as empty; all versions of the API have one
-structure; paths are the object's as written. Verdicts use :mod:`dractl.model`, whose objects are
-complete and typed; objects of a cluster are read through :mod:`dractl.views`.
+A missing value, or a value of the wrong type, reads as empty. All versions of the API have one
+structure, but paths are those of the object as written. Verdicts use :mod:`dractl.model`, whose
+objects are complete and typed; objects of a cluster are read through :mod:`dractl.views`.
 """
 
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of

@@ -16,15 +16,15 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods with claims that the controllers in the values have; none if further values
-    are added to the object's.
+    """Yield the pods with claims of the controllers in the values; none if the object refers to
+    further values.
     """
     return (pod for pod in controllers(subject, value) if pod.claims or any(pod.uses))
 
 
 def controllers(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods of all controllers in the values; none if further values are added to the
-    object's.
+    """Yield the pods of all controllers in the values; none if the object refers to further
+    values.
     """
     if mapping(value.get("spec")).get("valuesFrom"):
         return
@@ -35,7 +35,7 @@ def controllers(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Ow
 
 
 def _values(node: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield every map with ``controllers`` whose containers have names as keys."""
+    """Yield every map with ``controllers`` whose containers are in a map by name."""
     if len(path) > _MAX_DEPTH:
         return
     if isinstance(node, dict):

@@ -41,7 +41,7 @@ class Request(Struct, frozen=True, dict=True):
 
     @property
     def whole(self) -> str:
-        """The name of the request, for an alternative too."""
+        """The name of the request, also for an alternative."""
         return self.name if self.parent is None else self.parent
 
     @property
@@ -95,13 +95,13 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
     """The ``devices`` of a ResourceClaim or of a ResourceClaimTemplate."""
 
     subject: Owner
-    """Identifies the object for the caller."""
+    """The object that contains the claim, as the caller identifies it."""
     path: Path
     devices: Mapping[str, Any]
 
     @classmethod
     def of(cls, subject: Owner, value: Mapping[str, Any], prefix: Path) -> Claim[Owner]:
-        """Make the view of a whole object, with the path of its claim's spec: ``("spec",)``, in a
+        """Return the view for a whole object and the path of its claim's spec: ``("spec",)``, in a
         template ``("spec", "spec")``.
         """
         spec: Any = value
@@ -111,7 +111,9 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
 
     @cached_property
     def requests(self) -> Sequence[Sequence[Request]]:
-        """Each request as its alternatives: one, or the entries of ``firstAvailable``."""
+        """Each request as a list of its alternatives: the request itself, or the entries of
+        ``firstAvailable``.
+        """
         requests = []
         for at, item in enumerate(items(self.devices.get("requests"))):
             request, path = mapping(item), (*self.path, "requests", at)
@@ -176,8 +178,8 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         ]
 
     def binds_one(self, constraint: Constraint) -> bool:
-        """Return True if a constraint covers a single device and so has nothing to
-        compare it with.
+        """Return True if a constraint covers a single device, so that there is nothing to
+        compare.
         """
         bound = self.targets(constraint.requests)
         return len({request.whole for request in bound}) == 1 and all(

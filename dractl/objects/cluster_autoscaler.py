@@ -1,4 +1,4 @@
-"""Cluster Autoscaler as a container shows it: its version, provider and flag for claims."""
+"""Cluster Autoscaler as a container shows it: its version, its provider and its flag for claims."""
 
 import re
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ SCALE_UP_REASONS = ("TriggeredScaleUp", "NotTriggerScaleUp")
 pkg/processors/status/eventing_scale_up_processor.go).
 """
 
-# Texts, which are compiled when they are needed first: lint starts without them.
+# Strings that are compiled at their first use, since lint starts faster without them.
 _IMAGE = (
     r"(?:^|/)cluster-autoscaler(?:-(?:amd64|arm64|s390x))?"
     r"(?::v?(?P<version>\d{1,4}\.\d{1,4}(?:\.\d{1,6})?)[\w.+-]{0,60}|:[\w.+-]{1,100})?(?:@|\Z)"
 )
-# k8s.io/component-base/cli/flag InitFlags: an underscore is a dash.
+# k8s.io/component-base/cli/flag InitFlags: underscores count as dashes.
 _CLAIMS_FLAG = (
     r"--?enable[-_]dynamic[-_]resource[-_]allocation(?:=['\"]?(?P<value>\w{1,10}))?(?![-\w])"
 )
@@ -34,9 +34,9 @@ class ClusterAutoscaler(Struct, frozen=True):
     """A container of Cluster Autoscaler."""
 
     version: str
-    """``1.36.1``; "" if its image does not tell."""
+    """The version, such as ``1.36.1``; "" if the image does not show it."""
     provider: str
-    """``--cloud-provider``; "" if it is not set."""
+    """``--cloud-provider``; "" if the flag is not set."""
     handles_claims: bool | None
     """The flag for claims; None if it is not set."""
     argument: tuple[str, int] | None
@@ -44,12 +44,14 @@ class ClusterAutoscaler(Struct, frozen=True):
 
 
 def read_cluster_autoscaler(container: Mapping[str, Any]) -> ClusterAutoscaler | None:
-    """Return the settings of a container of Cluster Autoscaler; None if it runs another image."""
+    """Return the settings of a container of Cluster Autoscaler; None if it runs a different
+    image.
+    """
     image = re.search(_IMAGE, text(container.get("image")))
     if image is None:
         return None
     handles_claims, argument, provider = None, None, ""
-    for field in ("command", "args"):  # the last one counts
+    for field in ("command", "args"):  # the last occurrence counts
         words = [text(word) for word in items(container.get(field))]
         for number, word in enumerate(words):
             for flag in re.finditer(_CLAIMS_FLAG, word):

@@ -1,7 +1,7 @@
 """Defaults that the API server sets in core objects, as far as dractl reads these fields.
 
-kubernetes pkg/apis/{core,apps,batch,storage}/v1/defaults.go. Requests that a container's limits
-stand for are read by the views, since templates of workloads keep them apart, too.
+kubernetes pkg/apis/{core,apps,batch,storage}/v1/defaults.go. Requests that default to a container's
+limits are left to the views, since the API server does not set them in templates of workloads.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ _SPECS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 
 def set_core_defaults(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a core object as an API server stores it; other objects stay as they are."""
+    """Return a core object as an API server would store it; other objects stay unchanged."""
     version, kind = str(value.get("apiVersion")), str(value.get("kind"))
     if (version, kind) == ("storage.k8s.io/v1", "StorageClass"):
         return {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"} | _drop_nulls(value)
@@ -80,7 +80,7 @@ def _default_pod(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default_host_port(port: dict[str, Any]) -> dict[str, Any]:
-    """Return a port of a pod in the node's network, which is the node's port as well."""
+    """Return a port of a pod in the node's network, which is also the host port."""
     number = port.get("containerPort")
     return port if port.get("hostPort") or not number else {**port, "hostPort": number}
 
@@ -91,7 +91,7 @@ def _default_allocatable(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drop_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are set: null is no value."""
+    """Return the fields that are set, without fields that are null."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

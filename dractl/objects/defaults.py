@@ -20,9 +20,9 @@ _FLAT_VERSIONS = ("v1beta1", "v1alpha3")
 
 
 def set_defaults(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object as an API server stores it after it was sent in its own version.
+    """Return an object as an API server would store it if it was sent in its own version.
 
-    Objects of unknown kinds, and values that cannot be read as a request, stay as they are.
+    Objects of unknown kinds, and values that cannot be read as a request, stay unchanged.
     """
     api_version = str(value.get("apiVersion"))
     path = _REQUESTS.get(str(value.get("kind")))
@@ -36,8 +36,9 @@ def set_defaults(value: dict[str, Any]) -> dict[str, Any]:
 def set_defaults_of_converted(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     """Return a document that was converted to v1 with the defaults of requests.
 
-    ``api_version`` is the version of the input. ``allocationMode`` is ExactCount, ``count`` then 1
-    (also in place of 0), a toleration's ``operator`` Equal. The input is not modified.
+    ``api_version`` is the version of the input. The defaults are ExactCount for ``allocationMode``,
+    1 for ``count`` with that mode (also in place of 0), and Equal for the ``operator`` of a
+    toleration. The input is not modified.
     """
     path = _REQUESTS.get(str(value.get("kind")))
     if path is None:
@@ -65,7 +66,9 @@ def _change_each(
 
 
 def _change_object(item: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
-    """Return a changed object; null is an empty one, and anything else stays as it is."""
+    """Return a changed object; null counts as an empty object, and any other value stays
+    unchanged.
+    """
     return change(item or {}) if item is None or isinstance(item, Mapping) else item
 
 
@@ -73,7 +76,7 @@ def _default_request(request: Mapping[str, Any], *, was_flat: bool = False) -> d
     changed = dict(request)
     exactly = request.get("exactly")
     if isinstance(exactly, Mapping):
-        # A flat request without a class may be one with alternatives, so it gets no defaults.
+        # A flat request without a class may be a request with alternatives, so it gets no defaults.
         is_counted = not was_flat or bool(exactly.get("deviceClassName"))
         changed["exactly"] = _default_body(exactly, is_counted=is_counted)
     return _default_alternatives(changed)

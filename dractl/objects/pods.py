@@ -12,19 +12,19 @@ from dractl.objects.values import Path, items, mapping
 Owner = TypeVar("Owner")
 
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-"""Every class has an extended resource with this prefix (ResourceDeviceClassPrefix)."""
+"""The prefix of the extended resource that every class has (ResourceDeviceClassPrefix)."""
 
 
 class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     """The specification of a pod, in a Pod or in a workload's template."""
 
     subject: Owner
-    """Identifies the containing object for the caller."""
+    """The object that contains the pod specification, as the caller identifies it."""
     path: Path
     fields: Mapping[str, Any]
     places: Mapping[tuple[str, int], Path] | None = None
-    """The paths of items that are not written in lists below ``path``, by field and index: a
-    chart's values have maps of containers.
+    """The paths of items that are not in lists below ``path``, by field and index: in a chart's
+    values, containers are in maps.
     """
 
     def item_path(self, field: str, number: int) -> Path:
@@ -42,7 +42,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
 
     @cached_property
     def uses(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
-        """Every entry of ``resources.claims`` of every container, in the lists and beside them."""
+        """Every entry of ``resources.claims`` of every container, inside and outside the lists."""
         return tuple(self._uses())
 
     def _uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:

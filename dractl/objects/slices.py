@@ -65,12 +65,14 @@ class Slice(Struct, frozen=True):
 
     @property
     def announced(self) -> int:
-        """The number of slices in the pool according to this one (resourceSliceCount)."""
+        """The number of slices in the pool, as this slice states it (resourceSliceCount)."""
         return number(mapping(self.spec.get("pool")).get("resourceSliceCount"))
 
     @property
     def node(self) -> str:
-        """The node that it belongs to; empty if a selector, or each device, selects the nodes."""
+        """The node to which the slice belongs; empty if the slice has a selector for nodes, or if
+        each of its devices has one.
+        """
         return text(self.spec.get("nodeName"))
 
     @property
@@ -95,9 +97,9 @@ def identity(item: ResourceSlice) -> PoolGeneration:
 
 
 def newest(slices: Iterable[T], identity: Callable[[T], PoolGeneration]) -> dict[PoolName, list[T]]:
-    """Return the slices of each pool's newest generation, in their order; the others are obsolete
-    (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` gives driver, pool and
-    generation.
+    """Return the slices of each pool's newest generation, in their order; other generations are
+    obsolete (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` returns
+    driver, pool and generation of a slice.
     """
     generations: dict[PoolName, int] = {}
     by_pool: dict[PoolName, list[T]] = {}

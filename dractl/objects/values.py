@@ -9,29 +9,29 @@ import msgspec.json
 from dractl.model.quantity import Quantity
 
 Raw = Mapping[str, Any]
-"""An object, or a part of it, as it was written."""
+"""An object or a part of an object, as written."""
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return ``value`` if it is a mapping, else an empty one."""
+    """Return ``value`` if it is a mapping, otherwise an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """Return ``value`` if it is a list, else an empty one."""
+    """Return ``value`` if it is a list, otherwise an empty list."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """Return ``value`` if it is a string, else an empty one."""
+    """Return ``value`` if it is a string, otherwise an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: Any) -> int:
-    """Return ``value`` if it is an integer, else 0."""
+    """Return ``value`` if it is an integer, otherwise 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -44,12 +44,12 @@ def quantity(value: Any) -> Quantity | None:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode ``value`` as JSON: the same for two values only if they are the same, with their keys
-    in the same order.
+    """Encode ``value`` as JSON, such that two results are equal only if the values are equal, with
+    their keys in the same order.
     """
     try:
         encoded = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # half of a pair of surrogates
+    except UnicodeEncodeError:  # one half of a surrogate pair
         encoded = b"null"
-    # Msgspec writes it for infinity, too
+    # Msgspec writes null for infinity, too
     return json.dumps(value).encode() if b"null" in encoded else encoded

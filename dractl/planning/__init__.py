@@ -1,6 +1,6 @@
-"""The running pods that have to move so that waiting pods fit.
+"""Finds running pods to move so that waiting pods fit.
 
-The steps of a plan are proven one after the other: each in the cluster after the earlier ones.
+The steps of a plan are proven one after the other, each in the cluster after the earlier steps.
 """
 
 from dractl.planning.plan import Plan, Step

@@ -1,7 +1,7 @@
-"""The proof that no plan exists: no arrangement of the movable pods makes room.
+"""A proof that no plan exists, because no arrangement of the movable pods makes room.
 
-Devices are counted by driver, without constraints. If the pods do not even fit in this way, they do
-not fit at all, in any order of moves.
+Devices are counted by driver, without constraints. If the pods do not fit even by this count, no
+order of moves makes them fit.
 """
 
 from collections import Counter
@@ -13,10 +13,12 @@ from dractl.planning.landscape import Client, Landscape
 from dractl.views import Pod
 
 MAX_ARRANGEMENTS = 20_000
-"""Partial arrangements that are looked at; beyond them, it is unknown whether one exists."""
+"""The maximum number of partial arrangements that are tried; if it is reached, it is unknown
+whether an arrangement exists.
+"""
 
 MAX_PIECES = 60
-"""Pods that are arranged."""
+"""The maximum number of pods that are arranged."""
 _UNLIMITED = 1 << 62
 _Amounts = tuple[int, ...]
 
@@ -25,13 +27,13 @@ class _Piece(Struct, frozen=True):
     """A pod to arrange."""
 
     amounts: _Amounts
-    """The amount that it takes of each resource."""
+    """The amount of each resource that the pod takes."""
 
     stays: str
-    """The node where it is, "" for a pod that waits."""
+    """The node of a running pod, "" for a pod that waits."""
 
     nodes: frozenset[str]
-    """The nodes to which it can go."""
+    """The nodes to which the pod can go."""
 
 
 def may_be_arranged(landscape: Landscape, subjects: Sequence[Client]) -> bool | None:
@@ -52,7 +54,7 @@ class _TooManyArrangementsError(Exception):
 
 
 class _Arranger:
-    """A search for an arrangement: pods in turn, pods that take most first."""
+    """A search for an arrangement that places one pod after the other, the largest first."""
 
     def __init__(self, landscape: Landscape, subjects: Sequence[Client]) -> None:
         self.nodes = tuple(landscape.emptied.nodes)
@@ -73,7 +75,7 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return how much a node has for the pieces, of devices and of resources; never less than
+        """Return how much of devices and resources a node has for the pieces; at least as much as
         the pieces already on it take.
         """
         counts = Counter(device.driver for device in landscape.free_devices(node))
@@ -91,7 +93,9 @@ class _Arranger:
         return _Piece(amounts, "", frozenset(landscape.nodes_for(client)))
 
     def _make_running_piece(self, landscape: Landscape, pod: Pod) -> _Piece:
-        """Its nodes are asked for only if they will be needed: each costs an attempt."""
+        """Other nodes for the piece are determined only if they will be needed, since each costs an
+        attempt.
+        """
         amounts = self._amounts(pod, landscape.count_held_devices(pod))
         nodes = landscape.nodes_for(landscape.client(pod)) if self.is_small else ()
         return _Piece(amounts, pod.node_name, frozenset(nodes))
@@ -104,13 +108,13 @@ class _Arranger:
         )
 
     def has_enough_in_all(self) -> bool:
-        """Return whether all nodes together have the amounts that all pods take."""
+        """Return whether all nodes together have as much as all pods take."""
         total = [sum(column) for column in zip(*self.rooms, strict=True)]
         pieces = zip(*(piece.amounts for piece in self.pieces), strict=True)
         return all(sum(column) <= room for column, room in zip(pieces, total, strict=True))
 
     def place(self, number: int, rooms: tuple[_Amounts, ...]) -> bool:
-        """Place the pods from ``number`` on. Return whether that is possible."""
+        """Place the pods from index ``number`` on. Return True if that is possible."""
         if number == len(self.pieces):
             return True
         if (number, rooms) in self.dead_ends:

@@ -28,7 +28,7 @@ class Batch(Struct, frozen=True):
 
 
 def list_batches(steps: Sequence[Step]) -> list[Batch]:
-    """Return the steps with their commands, the steps of a gang together."""
+    """Return the steps with their commands; the steps of a gang form one batch."""
     batches = []
     for _, group in groupby(enumerate(steps), lambda entry: entry[1].gang or entry[0]):
         members = tuple(step for _, step in group)
@@ -65,7 +65,7 @@ def _evict(step: Step) -> str:
 def _wait_for_end(step: Step) -> str:
     """Return the command that waits until a pod is gone.
 
-    The node distinguishes it from a new pod with the same name, which the cordon keeps away.
+    A new pod with the same name is distinguished by its node: the cordon keeps it off the old one.
     """
     namespace, name = step.pod
     selector = f"metadata.name={name},spec.nodeName={step.source}"
@@ -74,9 +74,9 @@ def _wait_for_end(step: Step) -> str:
 
 
 def _wait_for_new_pod(step: Step) -> list[str]:
-    """Return the commands that wait until the new pod has its node, or that list the pods.
+    """Return the commands that wait until the new pod has its node, or commands that list the pods.
 
-    `kubectl rollout status` would also wait for replicas that do not run anyway.
+    `kubectl rollout status` would also wait for replicas that do not run in any case.
     """
     namespace, pod = step.pod
     kind, _, name = (step.owner or "//").split("/", 2)

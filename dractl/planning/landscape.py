@@ -1,8 +1,7 @@
-"""The places of a cluster for a pod: its needs on a node, the free devices, and the pods that block
-it.
+"""For a pod that needs a place: its needs on each node, the free devices, and the pods in the way.
 
-Every count is a bound: where it says no, kube-scheduler says no; where it says yes, the proof asks
-the scheduler.
+Every count is a bound: if it excludes a place, kube-scheduler would refuse that place; if it allows
+a place, the proof asks the scheduler.
 """
 
 from collections import Counter
@@ -25,40 +24,44 @@ from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
 
 MAX_PLACES = 64
-"""Ways to satisfy constraints on one node; beyond them, the constraints are left to the proof."""
+"""The maximum number of ways to satisfy constraints on one node; if there are more, the constraints
+are left to the proof.
+"""
 MAX_BLOCKERS = 24
-"""Pods of one node whose sets are examined; pods that hold most come first."""
+"""The maximum number of pods on one node whose sets are examined, beginning with pods that hold
+most.
+"""
 
 
 class Demand(Struct, frozen=True):
     """A number of devices out of a set."""
 
     devices: frozenset[DeviceID]
-    """The devices that would serve, even if a movable pod holds them."""
+    """The devices that can be used, even if a movable pod holds them now."""
 
     count: int
     """The number of devices that are needed."""
 
 
 _RequestKey = tuple[int, str]
-"""The index of a claim, and a request of it."""
+"""The index of a claim, and the name of one of its requests."""
 
 Place = tuple[Demand, ...]
-"""The demands of one way to place a pod on a node; all must be met."""
+"""The demands of one way to place a pod on a node, all of which must be met."""
 
 
 class Client(Struct, frozen=True):
     """A pod that needs a place."""
 
     pod: Pod
-    """The pod as its owner creates it."""
+    """The pod as its owner would create it."""
 
     kind: int
-    """Equal for pods that the scheduler cannot tell apart."""
+    """A number that is equal for pods that are equal for the scheduler."""
 
 
 class Layout(Struct, frozen=True):
-    """Changes of places: the units that have left, and the pods that have arrived."""
+    """Moves so far: the units that have left, and the pods that have arrived."""
 
     left: frozenset[Unit] = frozenset()
     """The units that have left their nodes."""
@@ -77,23 +80,23 @@ class Layout(Struct, frozen=True):
 
     @property
     def touched(self) -> frozenset[str]:
-        """The nodes that have other pods than before."""
+        """The nodes whose pods have changed."""
         return frozenset(self.arrivals).union(*(unit.nodes for unit in self.left))
 
 
 class NodeUse(Struct, frozen=True):
-    """The devices and the room beside the pods that stay on a node."""
+    """The devices and the room on a node that the pods staying there leave."""
 
     held: frozenset[DeviceID]
-    """The devices that movable pods hold whole."""
+    """The devices that movable pods hold exclusively."""
 
     room: Mapping[str, int]
     """The amount that remains of each resource, in the scheduler's units."""
 
 
 class Landscape:
-    """The nodes of a cluster with their movable pods, and the devices and room that remain if these
-    are gone.
+    """The nodes of a cluster with their movable pods, and the devices and room that are free
+    without these pods.
     """
 
     def __init__(self, scheduler: Scheduler, movability: Movability) -> None:
@@ -118,7 +121,7 @@ class Landscape:
         return {node: tuple(members) for node, members in units.items()}
 
     def client(self, pod: Pod) -> Client:
-        """Return a pod as something that needs a place."""
+        """Return a pod in the form of a pod that needs a place."""
         identity = pod.key if _depends_on_others(pod) else ""
         key = pod.key[0], scheduling_key(pod), identity
         return Client(pod, self._kinds.setdefault(key, len(self._kinds)))
@@ -128,14 +131,14 @@ class Landscape:
     def nodes_for(self, client: Client) -> Mapping[str, tuple[ResourceClaim, ...]]:
         """Return the nodes where a pod would fit if all movable pods were gone.
 
-        Each has the claims that it would allocate there.
+        The values are the claims that it would allocate there.
         """
         if client.kind not in self._nodes:
             self._nodes[client.kind] = self._find_nodes(client.pod)
         return self._nodes[client.kind]
 
     def _find_nodes(self, pod: Pod) -> Mapping[str, tuple[ResourceClaim, ...]]:
-        """Affinity to movable pods and their spreading are left to the proof."""
+        """Affinity to movable pods, and topology spread among them, are left to the proof."""
         attempt = self.emptied.attempt_pod(unbind(pod), recreated=True)
         return {
             node.name: tuple(claim.claim for claim in node.claims if claim.claim is not None)
@@ -144,7 +147,7 @@ class Landscape:
         }
 
     def fits_now(self, client: Client) -> frozenset[str]:
-        """Return the nodes where kube-scheduler would place a pod as the cluster is."""
+        """Return the nodes where kube-scheduler would place a pod in the present cluster."""
         if client.kind not in self._fitting:
             attempt = self._exclude(client.pod).attempt_pod(unbind(client.pod), recreated=True)
             fitting = [n.name for n in attempt.nodes if n.fits and not n.victims]
@@ -152,9 +155,10 @@ class Landscape:
         return self._fitting[client.kind]
 
     def _exclude(self, pod: Pod) -> Scheduler:
-        """Return the cluster without a pod whose own labels, terms or claim may keep it away.
+        """Return the cluster without a pod whose own labels, terms or claim may prevent its
+        placement.
 
-        A claim by name binds a pod to its node, and is deallocated once the pod is gone
+        An existing claim binds a pod to its node, and is deallocated when the pod is gone
         (pkg/controller/resourceclaim/controller.go syncClaim).
         """
         names_claim = any(reference.claim_name for reference in pod.claim_references)
@@ -189,7 +193,7 @@ class Landscape:
     # -- nodes with the pods that stay --
 
     def use_of(self, node: str, left: frozenset[Unit]) -> NodeUse:
-        """Return the devices and the room that the pods that stay on a node leave to others."""
+        """Return the devices and the room on a node that the pods staying there leave to others."""
         gone = left.intersection(self.units_by_node.get(node, ()))
         key = node, gone
         if key not in self._uses:
@@ -212,13 +216,13 @@ class Landscape:
 
     @cached_property
     def _rooms(self) -> Mapping[str, Mapping[str, int]]:
-        """The room of each node beside its other pods, by resource."""
+        """The free amount of each resource on a node, apart from its other pods."""
         nodes = self.emptied.snapshot.nodes
         return {name: _room(nodes[name]) if name in nodes else {} for name in self.emptied.nodes}
 
     @cached_property
     def _holdings(self) -> Mapping[tuple[str, str], frozenset[DeviceID]]:
-        """The devices that each movable pod holds whole."""
+        """The devices that each movable pod holds exclusively."""
         state, features = self.scheduler.state, self.scheduler.features
         holdings = {}
         for unit in self.units:
@@ -247,9 +251,9 @@ class Landscape:
         return self.emptied.held_devices.devices.devices
 
     def count_devices(self, client: Client) -> Mapping[str, int]:
-        """Return how many devices of each driver a pod takes at least, wherever it is.
+        """Return the minimum number of devices of each driver that a pod takes, on any node.
 
-        Devices that no node publishes as its own count for none.
+        Devices that no node publishes as its own are not counted.
         """
         nodes = self.nodes_for(client)
         fewest: dict[str, int] | None = None
@@ -261,9 +265,9 @@ class Landscape:
         return fewest or {}
 
     def count_held_devices(self, pod: Pod) -> Mapping[str, int]:
-        """Return how many devices of each driver a running pod takes wherever it is.
+        """Return how many devices of each driver a running pod takes on any node.
 
-        None if its claims may be met by another number of devices.
+        None if a different number of devices may satisfy its claims.
         """
         state = self.scheduler.state
         claims = [state.claim(key) for key in state.claims_of_pod(pod.key)]
@@ -279,7 +283,9 @@ class Landscape:
     # -- may it fit? --
 
     def may_fit(self, client: Client, node: str, layout: Layout) -> bool:
-        """Return False if a pod certainly does not fit on a node beside the pods of a layout."""
+        """Return False if a pod certainly does not fit on a node together with the pods of a
+        layout.
+        """
         use = self.use_of(node, layout.left)
         arrivals = layout.arrivals.get(node, ())
         if not _has_room(use.room, (client, *arrivals)):
@@ -295,10 +301,11 @@ class Landscape:
     def leave_sets(
         self, client: Client, node: str, layout: Layout, allowed: Sequence[Unit], limit: int
     ) -> list[tuple[Unit, ...]]:
-        """Return the smallest sets of units without which a pod may fit on a node.
+        """Return the smallest sets of units whose departure may make a pod fit on a node.
 
-        They have at most ``limit`` pods, are of ``allowed`` units, and none contains another. If
-        the pod is refused for a reason that counts do not show, every set may help.
+        The sets have at most ``limit`` pods and consist of ``allowed`` units, and no set contains
+        another. If the pod is refused for a reason that the counts do not reflect, every set may
+        help.
         """
         blockers = self._rank_blockers(client, node, allowed)
         hidden = self.may_fit(client, node, layout)
@@ -319,7 +326,7 @@ class Landscape:
     def _count_fewest(
         self, client: Client, node: str, layout: Layout, blockers: Sequence[Unit], limit: int
     ) -> int:
-        """Return a number of units below which no set makes room for a pod."""
+        """Return a number of units such that no smaller set makes room for a pod."""
         use = self.use_of(node, layout.left)
         clients = (client, *layout.arrivals.get(node, ()))
         places = self.places(client, node)
@@ -337,7 +344,9 @@ class Landscape:
         return max(fewest, 1)
 
     def _rank_blockers(self, client: Client, node: str, allowed: Sequence[Unit]) -> list[Unit]:
-        """Return the units on a node that may be in the way, units that hold most first."""
+        """Return the units on a node that may be in the way, beginning with units that hold
+        most.
+        """
         wanted = _devices_of(self.places(client, node))
         requests = client.pod.request_units
         weights = {
@@ -354,7 +363,7 @@ class Landscape:
 def unbind(pod: Pod) -> Raw:
     """Return a pod as its owner creates it again: without a node and a status.
 
-    All have one name, so that pods with equal claims share the allocator's verdicts.
+    All have one name, so that the allocator's verdicts are shared among pods with equal claims.
     """
     spec = {key: value for key, value in pod.spec.items() if key != "nodeName"}
     metadata = {**pod.metadata, "name": "pod", "namespace": pod.key[0]}
@@ -362,8 +371,8 @@ def unbind(pod: Pod) -> Raw:
 
 
 def _depends_on_others(pod: Pod) -> bool:
-    """Return whether other pods decide where a pod fits, apart from the devices and the room that
-    they take.
+    """Return whether the nodes for a pod depend on other pods, apart from the devices and the room
+    that these take.
     """
     return bool(pod.pod_affinity or pod.pod_anti_affinity or pod.spread_constraints)
 
@@ -374,7 +383,9 @@ def _sum_requests(unit: Unit, node: str, resource: str) -> int:
 
 
 def _count_until(gains: Iterable[int], shortage: int, limit: int) -> int:
-    """Return how many of the largest gains make up for a shortage; ``limit`` + 1 if more."""
+    """Return how many of the largest gains are needed to cover a shortage; ``limit`` + 1 if more
+    are needed.
+    """
     count = 0
     for gain in sorted(gains, reverse=True)[:limit]:
         if shortage <= 0:
@@ -409,7 +420,7 @@ def _take(room: dict[str, int], pod: Pod) -> None:
 
 
 def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
-    """Return False if a resource does not suffice for the first client beside the others."""
+    """Return False if a resource is not enough for the first client in addition to the others."""
     if room.get(_PODS, len(clients)) < len(clients):
         return False
     return all(
@@ -423,7 +434,7 @@ def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
 
 
 def _count_by_driver(place: Place, published: frozenset[DeviceID]) -> dict[str, int]:
-    """Count the devices of demands that only one driver can meet, among the devices of a node."""
+    """Count the devices of a node for demands that only one driver can meet, by driver."""
     counts: dict[str, int] = {}
     for demand in place:
         drivers = {device.driver for device in demand.devices}
@@ -441,10 +452,10 @@ def _devices_of(places: Sequence[Place]) -> frozenset[DeviceID]:
 def find_places(
     survey: Survey, claims: Sequence[ResourceClaim], shareable: frozenset[DeviceID]
 ) -> tuple[Place, ...]:
-    """Return the ways to satisfy claims on a node, from the devices that each request could use
+    """Return the ways to satisfy claims on a node, given the devices that each request could use
     there.
 
-    A request with alternatives, and one of ``shareable`` devices, demands nothing.
+    A request with alternatives, or for ``shareable`` devices, makes no demand.
     """
     demands: dict[_RequestKey, Demand] = {}
     for request in survey.requests:
@@ -501,7 +512,9 @@ def _is_met(place: Place, held: frozenset[DeviceID]) -> bool:
 
 
 def _are_met_together(clients: Sequence[tuple[Place, ...]], held: frozenset[DeviceID]) -> bool:
-    """Return False if too few devices remain for several pods, whichever way each is placed."""
+    """Return False if the devices are too few for several pods together, in every combination of
+    their places.
+    """
     devices: set[DeviceID] = set()
     count = 0
     for places in clients:

@@ -1,7 +1,7 @@
-"""Pods that may move, and the reason why each of the others stays where it is.
+"""Pods that may move, and for each other pod, the reason why it stays where it is.
 
 A move is an eviction (kubernetes pkg/registry/core/pod/storage/eviction.go) after which the pod
-that a controller creates instead finds another node.
+that a controller creates as its replacement gets another node.
 """
 
 from collections import Counter
@@ -40,7 +40,9 @@ class Unit(Struct, frozen=True, eq=False):
     """The workload that recreates the pods; None for a bare pod, which can only end."""
 
     loss: int = 0
-    """The rank of the work that a restart repeats, by kind of owner; see :func:`_rank_loss`."""
+    """The rank of the work that a restart repeats, which depends on the kind of owner; see
+    :func:`_rank_loss`.
+    """
 
     @property
     def size(self) -> int:
@@ -62,16 +64,20 @@ class Movability(Struct, frozen=True):
     """The running pods of a cluster, by whether they may move."""
 
     units: tuple[Unit, ...]
-    """The units that may move, and may end."""
+    """The units that may move or end."""
 
     kept: Mapping[Key, str]
     """The other running pods, each with the reason."""
 
     bare: tuple[Unit, ...] = ()
-    """Pods without a controller that nothing else protects: they can end, but not move."""
+    """Pods without a controller to which no other protection applies: they can end, but not
+    move.
+    """
 
     failures_left: Mapping[WorkloadKey, int] = {}
-    """The pods of a Job that may be evicted before it fails; other workloads have no limit."""
+    """The number of pods of a Job that may be evicted before it fails; other workloads have no
+    limit.
+    """
 
 
 class Protection:
@@ -84,7 +90,7 @@ class Protection:
         self.keep = keep
 
     def find_reason(self, pod: Pod) -> str:
-        """Return why a pod with a controller does not move; "" if it may."""
+        """Return why a pod with a controller may not move; "" if it may."""
         rules = (
             self._by_owner,
             self._by_annotation,
@@ -97,7 +103,7 @@ class Protection:
         return next(filter(None, (rule(pod) for rule in rules)), "")
 
     def find_reason_to_keep(self, pod: Pod) -> str:
-        """Return why a bare pod does not even end; "" if it may."""
+        """Return why a bare pod may not even end; "" if it may."""
         rules = (self._by_annotation, self._by_option, self._by_priority, self._by_budget)
         return next(filter(None, (rule(pod) for rule in rules)), "")
 
@@ -171,10 +177,11 @@ class Protection:
         return f"backoffLimit {job.backoff_limit} of Job {name} is used up: it would fail"
 
     def _by_claims(self, pod: Pod) -> str:
-        """Name the claim that keeps a pod: a claim that others use stays allocated where it is.
+        """Name the claim that keeps a pod on its node: a claim with other users stays allocated
+        there.
 
-        pkg/controller/resourceclaim/controller.go syncClaim deallocates a claim once the last pod
-        of its reservedFor is gone; until then it binds new pods to its node.
+        pkg/controller/resourceclaim/controller.go syncClaim deallocates a claim when the last pod
+        of its reservedFor is gone; until then, the claim binds new pods to its node.
         """
         for reference in pod.claim_references:
             if not reference.claim_name:
@@ -197,7 +204,9 @@ class Protection:
         )
 
     def _find_inconsistent_claim(self, pod: Pod) -> str:
-        """Name the inconsistency of a pod's claims: nobody knows what its eviction would free."""
+        """Return the inconsistency of a pod's claims, which makes the result of its eviction
+        unknown.
+        """
         for name in sorted(pod.claim_names):
             claim = self.state.claim((pod.key[0], name))
             if not claim.exists:
@@ -251,7 +260,7 @@ def find_movable_pods(
 
 
 def _name_gang(state: ClusterState, pod: Pod) -> str:
-    """Return the gang of a pod: its pods start together, so that they move together."""
+    """Return the gang of a pod, whose pods start together and therefore move together."""
     leader_worker = pod.leader_worker_group
     if leader_worker is not None:
         return f"LeaderWorkerSet/{pod.key[0]}/{leader_worker[0]} group {leader_worker[1]}"

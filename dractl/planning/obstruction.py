@@ -1,5 +1,5 @@
-"""The reasons why there is no plan: the holders of devices that the subject needs, and the reasons
-that keep them.
+"""The reasons why there is no plan: the pods that hold the devices for the subject, and why they do
+not move.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ MAX_NAMED_PODS = 6
 def describe_obstruction(
     landscape: Landscape, movability: Movability, clients: Sequence[Client]
 ) -> tuple[str, ...]:
-    """Return why no moves make room for the clients."""
+    """Return why no move makes room for the clients."""
     movable = sum(unit.size for unit in movability.units)
     nodes = {node for client in clients for node in landscape.nodes_for(client)}
     if nodes:

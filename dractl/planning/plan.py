@@ -1,4 +1,4 @@
-"""A plan: which running pods have to move so that others fit, step by step."""
+"""A plan: the running pods that have to move so that others fit, step by step."""
 
 from typing import Literal
 
@@ -16,43 +16,43 @@ class Step(Struct, frozen=True):
     """Namespace and name of the pod."""
 
     owner: str | None
-    """``KIND/NAMESPACE/NAME`` of the workload that recreates it; None for a bare pod."""
+    """``KIND/NAMESPACE/NAME`` of the workload that recreates the pod; None for a bare pod."""
 
     source: str
-    """The node that it leaves."""
+    """The node that the pod leaves."""
 
     target: str
-    """Its next node, "" if it ends without one."""
+    """The next node of the pod, "" if it ends without a new one."""
 
     cordon: tuple[str, ...] = ()
     """The nodes that are cordoned until the new pod has its node."""
 
     alternatives: tuple[str, ...] = ()
-    """Further nodes that kube-scheduler may choose; the plan holds with each of them."""
+    """Further nodes that kube-scheduler may choose; the plan works with each of them."""
 
     gang: str = ""
-    """The gang that moves with it, "" for a pod by itself."""
+    """The gang of the pod, which moves as a whole; "" if the pod has none."""
 
     delay: int = 0
     """Seconds after which a Job recreates the pod."""
 
     ready_pods: int = 0
-    """The ready pods that the owner has once the new pod runs."""
+    """The number of ready pods that the owner has when the new pod runs."""
 
 
 class Plan(Struct, frozen=True):
-    """The answer to the question which pods have to move."""
+    """The result of a search for the pods that have to move."""
 
     subject: str
     """The subject as it was named, or ``KIND/NAMESPACE/NAME``."""
 
     verdict: Verdict
-    """``fits``: nothing has to move. ``none``: no plan exists. ``undecided``: none was found, and
-    not everything was looked at.
+    """``fits``: nothing has to move. ``none``: no plan exists. ``undecided``: no plan was found,
+    but the search was not complete.
     """
 
     before: ClusterState
-    """The cluster as it is, with the pods of the subject."""
+    """The present cluster, with the pods of the subject."""
 
     after: ClusterState
     """The cluster after the steps."""
@@ -67,13 +67,13 @@ class Plan(Struct, frozen=True):
     """The nodes of the pods that moved, under their old names, and of the subject's pods."""
 
     reasons: tuple[str, ...] = ()
-    """The reasons why there is no plan, or the parts that were not examined."""
+    """The reasons why there is no plan, or the parts of the search that were left out."""
 
     notes: tuple[str, ...] = ()
     """Warnings to read before the plan is carried out."""
 
     is_hopeless: bool = False
-    """True if the subject would fit on no node even if no other pod ran."""
+    """True if the subject would fit on no node even without any other pod."""
 
     @property
     def moved(self) -> int:

@@ -1,4 +1,4 @@
-"""Find the plan with the fewest ended, then the fewest moved pods."""
+"""Find the plan that ends the fewest pods and, among those, moves the fewest."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -26,13 +26,15 @@ from dractl.views import parse_timestamp
 from dractl.views.pod import DEFAULT_SCHEDULER
 
 MAX_MOVES = 6
-"""Pods that a plan moves or ends at most."""
+"""The maximum number of pods that a plan moves or ends."""
 WORK_LIMIT = 45_000
-"""Partial candidates that are looked at; some ten seconds on a large cluster."""
+"""The maximum number of partial candidates that are examined, which takes about ten seconds on a
+large cluster.
+"""
 PROOF_WORK = 25
-"""The work that a proof counts for."""
+"""The amount of work that one proof costs."""
 IMPROVEMENT_WORK = 2_000
-"""The work for a better plan of the same size, once there is one."""
+"""The amount of work for finding a better plan of the same size, after the first plan."""
 
 
 class PlanOptions(Struct, frozen=True):
@@ -67,9 +69,9 @@ class _Outcome(Struct, frozen=True):
 
     proof: Proof | None = None
     unseen: str = ""
-    """The candidates that were not looked at; empty if none is left."""
+    """A description of the candidates that were not examined; empty if there are none."""
     is_unproven: bool = False
-    """True if there were candidates, and the proof of each failed."""
+    """True if there were candidates but no proof succeeded."""
 
 
 class _Planner:
@@ -87,7 +89,9 @@ class _Planner:
         self.options = options
         self.progress = progress
         self.scheduler = _place_as_is(subject, features)
-        """The scheduler of the cluster with the pods of the subject that fit as it is."""
+        """The scheduler of the cluster that includes the subject's pods which fit without a
+        move.
+        """
         pods = [self.scheduler.state.pod(key) for key in subject.pods]
         self.pods = [pod for pod in pods if not pod.node_name]
         """The other pods of the subject, in the order of the queue."""
@@ -130,7 +134,7 @@ class _Planner:
     # -- without a plan --
 
     def _is_hopeless(self) -> bool:
-        """Return whether some pod of the subject fits nowhere even in an empty cluster."""
+        """Return whether some pod of the subject would fit nowhere even in an empty cluster."""
         empty = self.scheduler.with_state(empty_cluster(self.state))
         return not all(
             empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims).fits for pod in self.pods
@@ -148,7 +152,7 @@ class _Planner:
         return replace(plan, reasons=plan.reasons or reasons)
 
     def _describe_queue(self) -> tuple[str, ...]:
-        """Return the pods that would take the room that moves make."""
+        """Return the pods that would take the room that the moves create."""
         keys = [pod.key for pod in list_pending_pods(self.state)]
         last = max((keys.index(key) for key in self.subject.pods if key in keys), default=0)
         ahead = ["/".join(key) for key in keys[:last] if key not in self.subject.pods]
@@ -163,7 +167,7 @@ class _Planner:
     def _search(
         self, movability: Movability, landscape: Landscape, clients: Sequence[Client]
     ) -> _Outcome:
-        """Look for candidates with more and more pods, and prove them."""
+        """Try candidates of increasing size, and prove them."""
         search = Search(landscape, clients, movability.failures_left, self.work)
         prover = Prover(self.scheduler, [pod.key for pod in self.pods])
         pods = sum(unit.size for unit in landscape.units)
@@ -199,8 +203,8 @@ class _Planner:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[int, ...]:
-        """Order candidates by the work that they end: its priority, the work that a restart
-        repeats, its age.
+        """Return a sort key for candidates: the priority of the work that they end, the work that a
+        restart repeats, and its age.
         """
         units = [departure.unit for departure in candidate]
         pods = [pod for unit in units for pod in unit.pods]
@@ -243,7 +247,7 @@ def _note_unseen_jobs(state: ClusterState, steps: Sequence[Step]) -> Iterator[st
 
 
 def _place_as_is(subject: Subject, features: Features) -> Scheduler:
-    """Place the pods of a subject that fit without a move: kube-scheduler does not wait."""
+    """Place the pods of a subject that fit without a move, as kube-scheduler would do at once."""
     scheduler = Scheduler(subject.state, features)
     pods = [subject.state.pod(key) for key in subject.pods]
     queue = [

@@ -1,8 +1,8 @@
 """The proof of a candidate: its departures one after the other, each in the cluster after the
 earlier ones.
 
-A departure follows the steps of a person: cordon the node, evict the pods, wait until their owner's
-new pods have a node, uncordon.
+A departure consists of the steps that a person takes: cordon the node, evict the pods, wait until
+the new pods of their owner have a node, uncordon.
 """
 
 from collections import Counter
@@ -19,11 +19,13 @@ from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.evicted_pods import mark_evicted
 
 MAX_ORDERS = 24
-"""Orders of departures that are tried, among them all of four."""
+"""The maximum number of orders of departures that are tried: all orders of up to four
+departures.
+"""
 
 
 class ProvenDeparture(Struct, frozen=True):
-    """A departure that works in the cluster before it."""
+    """A departure that was proven to work in the cluster before it."""
 
     departure: Departure
 
@@ -31,11 +33,11 @@ class ProvenDeparture(Struct, frozen=True):
     """The scheduler of the cluster before the eviction, with the node cordoned."""
 
     nodes: tuple[str, ...]
-    """The nodes of the departing pods, in their order; "" for one that ends."""
+    """The nodes of the departing pods, in the order of the pods; "" for a pod that ends."""
 
 
 class Proof(Struct, frozen=True):
-    """A candidate that works, in an order that works."""
+    """A candidate that works, with its departures in an order that works."""
 
     departures: tuple[ProvenDeparture, ...]
 
@@ -54,7 +56,7 @@ class Prover:
         """The number of candidates that did not work."""
 
     def prove(self, candidate: Candidate) -> Proof | None:
-        """Return the candidate in an order that works; None if none does."""
+        """Return the candidate in an order that works; None if there is no such order."""
         orders = self._try_orders(self.scheduler, tuple(reversed(candidate)), ())
         proof = next(filter(None, islice(orders, MAX_ORDERS)), None)
         self.failures += proof is None
@@ -82,7 +84,7 @@ class Prover:
     def _depart(
         self, scheduler: Scheduler, departure: Departure
     ) -> tuple[Scheduler, ProvenDeparture] | None:
-        """Cordon, evict, wait and uncordon; None if the pods do not find their places."""
+        """Cordon, evict, wait and uncordon; None if the pods do not get their nodes."""
         is_cordoned = scheduler.state.node(departure.cordon).unschedulable
         before = _mark(_cordon(scheduler, departure.cordon), departure)
         evictions = [Delete("/".join(("Pod", *key))) for key in departure.unit.keys]
@@ -115,7 +117,9 @@ def _patch_cordon(node: str, *, value: bool) -> Patch:
 
 
 def _mark(scheduler: Scheduler, departure: Departure) -> Scheduler:
-    """Return the cluster with the condition that the eviction API sets before it deletes."""
+    """Return the cluster with the condition that the eviction API sets before it deletes the
+    pods.
+    """
     marked = {pod.key: mark_evicted(pod).raw for pod in departure.unit.pods}
     return scheduler.with_state(scheduler.state.with_objects({"Pod": marked}))
 
@@ -123,7 +127,7 @@ def _mark(scheduler: Scheduler, departure: Departure) -> Scheduler:
 def _match_placements(
     before: Scheduler, departure: Departure, result: SimulationResult
 ) -> ProvenDeparture | None:
-    """Return the departure if exactly its pods have moved, and to its nodes."""
+    """Return the departure if exactly its pods have moved, and to the planned nodes."""
     keys = departure.unit.keys
     existing = before.state.objects("Pod").keys() - set(keys)
     placements = [(key, node) for key, node in result.placements if key not in existing]
@@ -137,7 +141,7 @@ def _match_placements(
 def _sort_nodes(departure: Departure, placements: Sequence[tuple[Key, str]]) -> tuple[str, ...]:
     """Return the nodes that the pods got in the simulation, in the order of the pods.
 
-    A new pod is named after the one that it replaces; equal pods of a gang may change places.
+    A new pod is named after the one that it replaces; equal pods of a gang may swap their nodes.
     """
     names = [pod.name for pod in departure.unit.pods]
     nodes = {

@@ -1,8 +1,8 @@
 """The search for the fewest moves that make room for pods.
 
-It begins with the pods that wait: each needs a place, and pods that block a place have to leave it
-and need a place themselves. Bounds (:mod:`dractl.planning.landscape`) leave out candidates that
-cannot work; the proof judges the others.
+It begins with the pods that wait. Each needs a place; pods in the way have to leave, and then need
+a place themselves. Bounds (:mod:`dractl.planning.landscape`) leave out candidates that cannot work;
+the proof judges the others.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ class Departure(Struct, frozen=True):
     """The pods."""
 
     cordon: str
-    """The node on which their devices are needed: the pods may not come back to it."""
+    """The node on which their devices are needed, to which the pods may not return."""
 
     nodes: tuple[str, ...]
     """The next node of each pod, "" for a pod that ends."""
@@ -34,17 +34,17 @@ class Departure(Struct, frozen=True):
 
 
 Candidate = tuple[Departure, ...]
-"""Departures, each after the ones that need its place."""
+"""Departures, in an order in which each comes after the departures that need its place."""
 
 
 class Work:
-    """An amount of work that a search may still do."""
+    """The amount of work that a search may still do."""
 
     def __init__(self, limit: int) -> None:
         self.remaining = limit
 
     def spend(self, amount: int = 1) -> bool:
-        """Take an amount of work. Return False if nothing remains."""
+        """Subtract an amount of work. Return False if nothing remains."""
         self.remaining -= amount
         return self.remaining > 0
 
@@ -60,18 +60,20 @@ class _Item(Struct, frozen=True, eq=False):
     """The index of the pod in the unit."""
 
     forbidden: str = ""
-    """The node that it leaves to others."""
+    """The node that the pod has to leave to others."""
 
 
 class _Agenda(Struct, frozen=True):
-    """A part of a candidate: pods with a place, and pods that need one."""
+    """An incomplete candidate: pods with a place, and pods that still need one."""
 
     layout: Layout
     items: tuple[_Item, ...]
     """The pods that need a place."""
 
     departures: tuple[tuple[Unit, str], ...]
-    """The units that leave, each with the node on which it is in the way, in this order."""
+    """The units that leave, each with the node on which it is in the way, in the order of
+    departure.
+    """
 
     nodes: Mapping[tuple[Unit, int], str]
     """The next node of each pod that leaves, by unit and index."""
@@ -84,7 +86,7 @@ class _Agenda(Struct, frozen=True):
 
 
 class Search:
-    """Candidates for moving and ending pods, by their number."""
+    """An iterator over candidates by the number of pods that they move and end."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Search:
         self.failures_left = failures_left
         self.work = work
         self.is_cut = False
-        """True if the work ended before all candidates were made."""
+        """True if the work was used up before all candidates were made."""
 
     def candidates(self, moves: int, ends: int) -> Iterator[Candidate]:
         """Yield the candidates with at most ``moves`` moves and ``ends`` ends."""
@@ -123,7 +125,7 @@ class Search:
         yield from self._make_room(agenda, item, others, free[item])
 
     def _end(self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...]) -> Iterator[Candidate]:
-        """End a pod instead of finding it a place, with all pods of its gang."""
+        """End a pod, together with all pods of its gang, instead of finding a place for it."""
         unit = item.unit
         if unit is None or unit.size > agenda.ends_left:
             return
@@ -145,7 +147,7 @@ class Search:
     def _make_room(
         self, agenda: _Agenda, item: _Item, others: tuple[_Item, ...], free: frozenset[str]
     ) -> Iterator[Candidate]:
-        """Let units leave a node, so that a pod finds its place there."""
+        """Let units leave a node so that a pod fits there."""
         if agenda.departures_left <= 0:
             return
         for node, units in self._leave_sets(agenda, item, free):
@@ -168,7 +170,7 @@ class Search:
             )
 
     def _free_nodes(self, item: _Item, layout: Layout) -> frozenset[str]:
-        """Return the nodes where a pod fits as they are, or may fit where pods have moved."""
+        """Return the nodes where a pod fits without changes, or may fit because pods have moved."""
         if item.unit is not None and item.unit.workload is None:
             return frozenset()  # nothing recreates it
         touched = layout.touched
@@ -182,7 +184,7 @@ class Search:
         return (untouched | fitting) - {item.forbidden}
 
     def _sort_nodes(self, nodes: frozenset[str], layout: Layout) -> list[str]:
-        """Return nodes; nodes that no other pod moves to or from come first."""
+        """Return nodes in an order that begins with nodes to or from which no other pod moves."""
         touched = layout.touched
         return sorted(nodes, key=lambda node: (node in touched, node))
 
@@ -218,7 +220,7 @@ class Search:
         return [(node, units) for _, _, node, units in options]
 
     def _may_fail(self, units: Sequence[Unit], evictions: Counter[WorkloadKey | None]) -> bool:
-        """Return False if a Job would fail with these of its pods gone."""
+        """Return False if a Job would fail after the loss of these of its pods."""
         failures = evictions + Counter(unit.workload for unit in units)
         return all(failures[job] <= limit for job, limit in self.failures_left.items())
 
@@ -226,7 +228,7 @@ class Search:
 def _assign(
     agenda: _Agenda, item: _Item, node: str, layout: Layout, items: tuple[_Item, ...]
 ) -> _Agenda:
-    """Return the agenda after a pod was given a node."""
+    """Return the agenda after a pod was assigned to a node."""
     nodes = agenda.nodes
     if item.unit is not None:
         nodes = {**nodes, (item.unit, item.member): node}

@@ -62,7 +62,7 @@ def _name_workload(workload: WorkloadKey | None) -> str | None:
 
 
 def _count_ready_pods(proven: ProvenDeparture, workload: WorkloadKey | None) -> int:
-    """Return how many ready pods a workload has once its new ones run."""
+    """Return how many ready pods a workload has when its new pods run."""
     if workload is None:
         return 0
     pods = list_active_pods(proven.before.state, workload)
@@ -71,7 +71,7 @@ def _count_ready_pods(proven: ProvenDeparture, workload: WorkloadKey | None) -> 
 
 
 def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
-    """Return the nodes besides the next ones that kube-scheduler may choose for the new pods.
+    """Return the further nodes that kube-scheduler may choose for the new pods.
 
     A pod on one of them takes nothing from the later steps, unless they need that node.
     """

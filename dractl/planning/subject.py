@@ -11,10 +11,10 @@ from dractl.views import Pod
 
 
 class Subject(Struct, frozen=True):
-    """Pods for which there has to be room."""
+    """Pods for which room is to be found."""
 
     name: str
-    """``KIND/NAMESPACE/NAME``, or the shape as it was written."""
+    """``KIND/NAMESPACE/NAME``, or the shape as the user wrote it."""
 
     state: ClusterState
     """The cluster with the pods."""
@@ -24,7 +24,7 @@ class Subject(Struct, frozen=True):
 
 
 def subject_of_pods(state: ClusterState, name: str, pods: Sequence[Key]) -> Subject:
-    """Return pods of a cluster that wait as a subject."""
+    """Return waiting pods of a cluster as a subject."""
     return Subject(name, state, tuple(sorted(pods, key=lambda key: _queue_position(state, key))))
 
 
@@ -40,6 +40,6 @@ def subject_of_copies(copies: Copies, number: int) -> Subject:
 
 
 def empty_cluster(state: ClusterState) -> ClusterState:
-    """Return the cluster without the pods that run, and with nothing allocated."""
+    """Return the cluster without its running pods and without any allocation."""
     running = [key for key, pod in state.pods.items() if pod.node_name]
     return apply(state, [Delete("/".join(("Pod", *key))) for key in running])

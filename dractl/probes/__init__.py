@@ -17,12 +17,12 @@ def read(path: Path | None = None, *, pci_ids: Path | None = None) -> Machine:
     """Return the machine at ``path``: a snapshot, an archive, or a directory with ``sys/``; without
     a path, this machine.
 
-    Raises InputError if there is nothing of the kind. ``pci_ids`` names a pci.ids to use instead of
-    the system's.
+    Raises InputError if the path is none of these. ``pci_ids`` is the path of a pci.ids that
+    replaces the system's.
     """
     if path is None:
         return probe(SysRoot.for_this_machine(), pci_ids=pci_ids)
-    if os.path.isdir(path):  # False, too, where the name is too long
+    if os.path.isdir(path):  # False, too, if the name is too long
         return probe(SysRoot.for_directory(path), pci_ids=pci_ids)
     contents = snapshot.load(path)
     if isinstance(contents, dict):

@@ -28,8 +28,8 @@ class _Node(Struct, frozen=True):
 
 
 def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], tuple[Link, ...]]:
-    """Return AMD's GPUs by address, and the XGMI links between them. A GPU without a bound driver
-    is left to PCI.
+    """Return AMD's GPUs by address, and the XGMI links between them. GPUs without a bound driver
+    are left to the PCI probe.
     """
     nodes = _nodes(root)
     by_bdf = {_address(node.facts): number for number, node in nodes.items()}
@@ -65,7 +65,7 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
     nodes = {}
     for name in root.names(_NODES):
         facts = _properties(root, f"{_NODES}/{name}/properties")
-        # The others are CPUs
+        # The other nodes are CPUs
         if name.isdecimal() and (facts.get("simd_count") or facts.get("drm_render_minor")):
             memory = _properties(root, f"{_NODES}/{name}/mem_banks/0/properties").get(
                 "size_in_bytes"
@@ -83,8 +83,8 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
 
 def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[AmdPartition]]:
     """Return the partitions that are platform devices, by the address of their GPU, which KFD's
-    entry names. amdgpu also makes devices for partitions that the current mode does not have; those
-    have no entry.
+    entry names. amdgpu also makes devices for partitions that the current mode does not have; KFD
+    has no entry for them.
     """
     by_gpu: dict[str, list[AmdPartition]] = {}
     for name in root.names(_PLATFORM):
@@ -106,8 +106,9 @@ def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[
 
 
 def report_dotted_partitions(root: SysRoot, note: Callable[[str, str], None]) -> None:
-    """Note partitions whose devices an older kernel calls amdgpu_xcp.N: gpu.amd.com looks for
-    amdgpu_xcp_N (ROCm/k8s-gpu-dra-driver pkg/amdgpu/amdgpu.go, ROCm/k8s-device-plugin#157).
+    """Add a note on partitions whose devices have the name amdgpu_xcp.N of older kernels:
+    gpu.amd.com looks for amdgpu_xcp_N (ROCm/k8s-gpu-dra-driver pkg/amdgpu/amdgpu.go,
+    ROCm/k8s-device-plugin#157).
     """
     names = [
         name
@@ -125,7 +126,9 @@ def report_dotted_partitions(root: SysRoot, note: Callable[[str, str], None]) ->
 
 
 def _slot(bdf: str) -> str:
-    """Return an address without its function: KFD numbers partitions there."""
+    """Return an address without its function number, which KFD uses for the number of a
+    partition.
+    """
     return bdf.rpartition(".")[0]
 
 

@@ -28,8 +28,8 @@ def disks(enumerator: Enumerator) -> dict[str, str]:
 
 
 def nvme(root: SysRoot, enumerator: Enumerator) -> list[NvmeController]:
-    """Return every NVMe controller by name. Trees without ``/sys/class/nvme`` show controllers only
-    through their block devices.
+    """Return every NVMe controller by name. In trees without ``/sys/class/nvme``, controllers are
+    visible only through their block devices.
     """
     block = {f.name: f for f in enumerator.devices("block")}
     uses = _uses(root, block.values())
@@ -66,8 +66,8 @@ def _controller(
         match = _NAMESPACE.fullmatch(entry)
         if match is None:
             continue
-        # With native multipath the controller has hidden path devices (nvme0c1n1); the disk is the
-        # subsystem's (nvme0n1).
+        # With native multipath, the controller has hidden path devices (nvme0c1n1), and the disk
+        # belongs to the subsystem (nvme0n1).
         disk = block.get(match[1] + match[2])
         if disk is not None:
             spaces.append(_namespace(root, disk, uses))
@@ -97,7 +97,7 @@ def _subsystems(root: SysRoot, enumerator: Enumerator) -> dict[str, str]:
 
 
 def _namespace(root: SysRoot, scanned: Scanned, uses: dict[str, _Use]) -> NvmeNamespace:
-    # Always in units of 512 bytes, whatever the block size
+    # Always in units of 512 bytes, independent of the block size
     sectors = root.integer(f"sys/devices/{scanned.path}/size")
     size, use = None if sectors is None else sectors * 512, uses.get(scanned.name)
     if use is None:
@@ -111,11 +111,10 @@ class _Use(Struct, frozen=True):
 
 
 def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
-    """Return for each disk whether it is mounted (itself or a partition), and which parts of it
-    another device holds (LVM, RAID); nothing if unknown.
+    """Return for each disk whether it or one of its partitions is mounted, and which of these
+    another device uses (LVM, RAID); nothing if unknown.
     """
-    # A mounted host's /proc has the reader's own mounts under self; the mounts of
-    # process 1 are the host's.
+    # If the /proc of a host is mounted, self has the reader's own mounts; process 1 has the host's.
     shared = not root.live and root.exists("proc/1")
     text = (
         root.text("proc/1/mounts")

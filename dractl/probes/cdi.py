@@ -32,8 +32,8 @@ def cdi_fault(data: bytes | None) -> str | None:
         return "cannot be read"
     try:
         text = data.decode("utf-8")
-        # CDI files are made by machines, without aliases or deep nesting; with them, a file may be
-        # a bomb.
+        # CDI files are written by programs and have neither aliases nor deep nesting; a file with
+        # them may be a bomb.
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
@@ -70,7 +70,7 @@ def specification(root: SysRoot, path: str) -> Mapping[str, Any]:
 
 
 def device_names(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of a specification's devices as containers are given them:
+    """Yield the device names of a specification in the form in which containers get them:
     ``vendor/class=name``.
     """
     for device in items(spec.get("devices")):

@@ -1,18 +1,20 @@
-"""Kinds of PCI functions by class code and vendor: the tables, and the rule that reads them.
+"""Kinds of PCI functions by class code and vendor: the tables, and the function that evaluates
+them.
 
-Class codes are PCI-SIG's (base class, subclass, programming interface); vendor ids as in pci.ids.
+Class codes are PCI-SIG's (base class, subclass, programming interface); vendor ids are as in
+pci.ids.
 """
 
 from dractl.topology.machine import Kind
 
 NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 
-# Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) drive consoles, not
+# Display controllers of other vendors (ASPEED, Matrox, Cirrus, QXL ...) are for consoles, not for
 # workloads.
 GPU_VENDORS = frozenset({NVIDIA, AMD, INTEL, "0x1ed5"})  # the last: Moore Threads
 
-# Accelerators whose class code is too general, by (vendor, device). Sources: dra-driver-google-tpu
-# pkg/tpu, pci.ids.
+# Accelerators whose class code is not specific enough, by (vendor, device). Sources:
+# dra-driver-google-tpu pkg/tpu, pci.ids.
 ACCELERATORS = frozenset(
     {
         ("0x1ae0", "0x0027"),  # Google TPU v3
@@ -26,8 +28,8 @@ ACCELERATORS = frozenset(
     }
 )
 
-# Vendors that make nothing but accelerators, or whose accelerators carry an unassigned class.
-# Sources: pci.ids; Tenstorrent: enumerate.h of tt-kmd.
+# Vendors that make only accelerators, or whose accelerators have an unassigned class. Sources:
+# pci.ids; for Tenstorrent, enumerate.h of tt-kmd.
 ACCELERATOR_VENDORS = {
     "0x1da3": "Habana Labs",
     "0x1e52": "Tenstorrent",
@@ -37,7 +39,7 @@ ACCELERATOR_VENDORS = {
 
 
 def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind:
-    """Return the kind of a function from its ids alone; a function with an RDMA device and no
+    """Return the kind of a function, judged by its ids alone. A function with an RDMA device but no
     network interface becomes ``rdma`` later.
     """
     code = int(class_code, 16) if class_code else 0
@@ -51,7 +53,7 @@ def kind(class_code: str | None, vendor: str | None, device: str | None) -> Kind
     if base == 0x12 and vendor == AMD:
         return "gpu"  # Instinct without display
     if (base, sub) == (0x0C, 0x06):
-        return "rdma"  # the first InfiniBand adapters declared themselves a serial bus
+        return "rdma"  # the first InfiniBand adapters had the class of a serial bus
     if base == 0x02:
         return "rdma" if sub in (0x06, 0x07) else "nic"
     if base == 0x01 and sub == 0x08:

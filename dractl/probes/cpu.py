@@ -11,8 +11,8 @@ _SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def probe(root: SysRoot, note: Callable[[str, str], None]) -> Cpus:
-    """Return the host's CPUs; offline CPUs have no topology and are left out of cores, sockets and
-    caches.
+    """Return the host's CPUs. Offline CPUs have no topology, so cores, sockets and caches do not
+    contain them.
     """
     if not root.exists(_CPU):
         note("cpu", f"there is no /{_CPU}: CPUs are unknown")
@@ -89,8 +89,8 @@ def _cores(
 
 
 def _cluster(root: SysRoot, topology: str) -> int | None:
-    """Return the core's cluster. The kernel uses -1 for none, and writes it as an unsigned 16-bit
-    number.
+    """Return the core's cluster. For no cluster, the kernel has -1, which it writes as an unsigned
+    16-bit number.
     """
     cluster = root.integer(f"{topology}/cluster_id")
     return None if cluster in (-1, 0xFFFF) else cluster
@@ -105,7 +105,7 @@ def _online(root: SysRoot) -> frozenset[int]:
         for name in root.names(_CPU)
         if name.startswith("cpu") and name[3:].isdecimal()
     )
-    # cpu0 has no `online` file where it cannot be unplugged.
+    # cpu0 has no `online` file if it cannot be unplugged.
     return frozenset(
         n for n in numbers if n < cpulist.LIMIT and root.integer(f"{_CPU}/cpu{n}/online") != 0
     )
@@ -134,16 +134,16 @@ def _members_of_list_or_mask(
 
 
 def _node(root: SysRoot, cpu: int, listed: dict[int, int]) -> int | None:
-    """Return the NUMA node that the CPU links to; dumps without these links have lists of the
-    nodes' CPUs.
+    """Return the NUMA node to which a link of the CPU points. In dumps without these links, the
+    nodes' lists of CPUs are used.
     """
     links = (name[4:] for name in root.names(f"{_CPU}/cpu{cpu}") if name.startswith("node"))
     return next((int(number) for number in links if number.isdecimal()), listed.get(cpu))
 
 
 def _nodes_by_lists(root: SysRoot) -> dict[int, int]:
-    """Return the NUMA node of each CPU by the nodes' lists. If firmware lists a CPU in several
-    nodes, the first counts.
+    """Return the NUMA node of each CPU according to the lists of the nodes. If firmware lists a CPU
+    in several nodes, the first counts.
     """
     node_of_cpu: dict[int, int] = {}
     base = "sys/devices/system/node"

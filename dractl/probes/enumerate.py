@@ -46,16 +46,16 @@ class SysfsWalker:
                 if name not in by_name and self._root.link(path) is not None:
                     by_name[name] = Scanned(name, self._place(path))
                 elif name not in by_name and self._root.is_directory(path):
-                    # Archives can have directories in place of links: the facts are there, the
-                    # place is not.
+                    # Archives can contain directories in place of links: then the facts are
+                    # available, but the place is not.
                     by_name[name] = Scanned(name, None)
         return [by_name[name] for name in sorted(by_name)]
 
     def _place(self, path: str) -> str | None:
         real = self._root.real(path)
         if real is None:
-            # An archive may lack the target; the link still contains its location, and upstream
-            # reads no more than that.
+            # An archive may lack the target, but the text of the link contains the location, and
+            # upstream reads nothing else.
             real = posixpath.normpath(
                 posixpath.join(posixpath.dirname(path), self._root.link(path) or "")
             )

@@ -1,5 +1,5 @@
-"""A guest's PCI tree comes from its hypervisor, and does not show where the devices are in the
-host.
+"""A check for guests: the PCI tree of a guest comes from its hypervisor, and does not show where
+the devices are in the host.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from dractl.topology.machine import Machine
 
 
 def report_flat_tree(machine: Machine, note: Callable[[str, str], None]) -> None:
-    """Note a virtual machine whose devices are all on one PCIe root: QEMU puts them there whatever
-    the host has, and NCCL's users were led astray by it (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674).
+    """Add a note if all devices of a virtual machine are on one PCIe root: QEMU puts them there
+    regardless of the host, which misled users of NCCL (NVIDIA/nccl-tests#256, NVIDIA/nccl#1674).
     """
     devices = endpoints(machine)
     roots = {device.pcie_root for device in devices}

@@ -26,13 +26,14 @@ class PciNames(Struct, frozen=True):
     """A pci.ids file. Ids are hexadecimal as in sysfs, with or without ``0x``."""
 
     below: Mapping[str, str]
-    """The text below each vendor (``10de``) and each class (``C 03``), its name first. Names of
-    devices are searched for on demand: the file has 20,000 of them, a machine few.
+    """The text for each vendor (``10de``) and each class (``C 03``), which begins with its name.
+    Names of devices are searched for when they are needed, since the file has 20,000 of them and a
+    machine only a few.
     """
     date: str
     others: Mapping[str, str]
-    """Names that differ in another copy, by ``vendor`` or ``vendor:device``; an empty name is
-    absent there.
+    """Names that differ in another copy, by ``vendor`` or ``vendor:device``; a name that this copy
+    lacks is empty.
     """
 
     def vendor(self, vendor: str | None) -> str | None:
@@ -50,8 +51,8 @@ class PciNames(Struct, frozen=True):
         return _name_below(self.below.get(_digits(vendor), ""), _digits(device))
 
     def class_name(self, code: str | None) -> str | None:
-        """Return the name of a class code (``0x030200``): the subclass's, else the class's, or
-        None.
+        """Return the name for a class code (``0x030200``): of the subclass, or else of the class;
+        None if there is neither.
         """
         digits = _digits(code)
         below = self.below.get(f"C {digits[:2]}", "")
@@ -103,8 +104,8 @@ def _parse(text: str) -> PciNames:
 def name_devices(
     devices: Iterable[PciDevice], database: Path | None, note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """Return ``devices`` with their names from ``database``, a pci.ids file; without a database, or
-    with a note if it cannot be read, from dractl's own.
+    """Return ``devices`` with their names from ``database``, the path of a pci.ids; from dractl's
+    own without a database or, with a note, if the file cannot be read.
     """
     names = default_names() if database is None else _load(database, note)
     return [
@@ -124,12 +125,12 @@ INSTALLED = (
     "usr/share/hwdata/pci.ids",
     "usr/share/pci.ids",
 )
-"""The paths where go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it takes its own."""
+"""The paths at which go-nvlib (pkg/pciids NewDB) looks for a pci.ids before it uses its own."""
 
 
 def add_installed_names(root: SysRoot, devices: Iterable[PciDevice]) -> list[PciDevice]:
-    """Return the devices; NVIDIA's GPUs have their name in the machine's own pci.ids, if it
-    differs.
+    """Return the devices; NVIDIA's GPUs also have their name in the pci.ids installed on the
+    machine, if it differs.
     """
     devices = list(devices)
     ours = [d for d in devices if d.vendor == NVIDIA and d.kind == "gpu"]

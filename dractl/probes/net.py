@@ -1,5 +1,5 @@
-"""Network interfaces: sysfs for all trees, and on a live host also netlink, the only source of link
-kinds and addresses.
+"""Network interfaces: from sysfs in all trees, and on a live host from netlink as well, which is
+the only source of link kinds and addresses.
 """
 
 import re
@@ -13,7 +13,7 @@ from dractl.probes.pci import function_of
 from dractl.probes.root import SysRoot
 from dractl.topology.machine import NetInterface, RdmaDevice
 
-# ARPHRD_* of linux/if_arp.h in the words of Go's netlink library (vishvananda/netlink
+# ARPHRD_* of linux/if_arp.h under the names in Go's netlink library (vishvananda/netlink
 # nl/nl_linux.go EncapType).
 _ENCAPSULATION = {
     0: "generic", 1: "ether", 2: "eether", 3: "ax25", 4: "pronet", 5: "chaos", 6: "ieee802",
@@ -28,8 +28,8 @@ _ENCAPSULATION = {
     65534: "none", 65535: "void",
 }  # fmt: skip
 
-# Representors' port names (drivers/net, devlink): the uplink's is p0, functions have pf0, pf0vf1,
-# pf0sf88.
+# Port names of representors (drivers/net, devlink): p0 for the uplink; pf0, pf0vf1 and pf0sf88 for
+# functions.
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+((vf|sf)\d+)?$")
 
 # Kinds whose interfaces sysfs marks with a folder or file of their own.
@@ -43,8 +43,8 @@ def probe(
     links: dict[str, Interface],
     note: Callable[[str, str], None],
 ) -> list[NetInterface]:
-    """Return every interface of this network namespace by name; ``links`` is netlink's answer on a
-    live host, else empty.
+    """Return every interface of this network namespace by name; ``links`` has the interfaces as
+    netlink reports them on a live host, and is empty otherwise.
     """
     scanned = [f for f in enumerator.devices("net") if root.is_directory(_base(f))]
     routes = (_ipv4_defaults(root), _ipv6_defaults(root))
@@ -136,7 +136,7 @@ def _interface(
 
 
 def _mac(text: str | None) -> str | None:
-    """Return the hardware address; empty if all of its bytes are 0, as in netlink libraries."""
+    """Return the hardware address; empty if all of its bytes are 0, as in libraries for netlink."""
     return "" if text is not None and set(text) <= set("0:") else text
 
 
@@ -163,7 +163,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
             return kind
-    if arphrd == 32:  # linux drivers/infiniband/ulp/ipoib/ipoib_main.c: all of its interfaces
+    if arphrd == 32:  # linux drivers/infiniband/ulp/ipoib/ipoib_main.c: all interfaces of this type
         return "ipoib"
     if not virtual:
         return "device"
@@ -174,12 +174,12 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
         and index != linked_index
         and not any(n.startswith("lower_") for n in root.names(base))
     ):
-        return "veth"  # linked to an interface of another namespace, stacked on none
+        return "veth"  # linked to an interface in another namespace, and not stacked on any
     return None
 
 
 def _state(text: str | None) -> str | None:
-    # Go's netlink library, and so dranet, writes these two with hyphens; sysfs without.
+    # Go's netlink library, and therefore dranet, writes these two with hyphens; sysfs does not.
     return (
         {"notpresent": "not-present", "lowerlayerdown": "lower-layer-down"}.get(text, text)
         if text
@@ -198,11 +198,11 @@ class _Route(Struct, frozen=True):
     interface: str
     metric: int
     gateway: bool
-    """False if its destinations are on the link itself."""
+    """False if the destinations can be reached directly on the link."""
 
 
 def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -> set[str]:
-    """Return the interfaces of the default routes of lowest metric of each family, and the
+    """Return the interfaces of each family's default routes with the lowest metric, and the
     interfaces enslaved to them.
     """
     uplinks: set[str] = set()
@@ -221,8 +221,8 @@ def _uplinks(families: Iterable[list[_Route]], masters: dict[str, str | None]) -
 
 
 def _proc_net(root: SysRoot) -> str:
-    """Return the path of the host's routes. In a host's ``/proc`` mounted in a pod, ``net`` is the
-    pod's own; the one of process 1 is the host's.
+    """Return the path of the host's routes. If the host's ``/proc`` is mounted in a pod, ``net``
+    shows the routes of the pod, and ``net`` of process 1 those of the host.
     """
     return "proc/1/net" if not root.live and root.exists("proc/1/net/route") else "proc/net"
 
@@ -245,7 +245,7 @@ def _ipv6_defaults(root: SysRoot) -> list[_Route]:
     routes = []
     for line in (root.text(f"{_proc_net(root)}/ipv6_route") or "").splitlines():
         parts = line.split()
-        # Every host has an unreachable default on lo, with the flag RTF_REJECT.
+        # Every host has on lo a default route marked unreachable, with the flag RTF_REJECT.
         if len(parts) == 10 and set(parts[0]) == {"0"} and parts[1] == "00" and parts[9] != "lo":
             try:
                 if not int(parts[8], 16) & 0x0200:

@@ -65,8 +65,8 @@ def links(note: Callable[[str, str], None]) -> dict[str, Interface]:
 
 
 def _dump(connection: socket.socket, request: int, answer: int) -> Iterator[bytes]:
-    # The body is an ifinfomsg or ifaddrmsg of family AF_UNSPEC; the kernel reads no more of it in a
-    # dump.
+    # The body is an ifinfomsg or ifaddrmsg of family AF_UNSPEC; for a dump, the kernel reads no
+    # other fields.
     connection.send(_NLMSG.pack(_NLMSG.size + 16, request, _REQUEST_DUMP, 1, 0) + bytes(16))
     while True:
         data = connection.recv(1 << 18)

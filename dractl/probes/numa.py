@@ -31,8 +31,8 @@ def probe(
 def note_uncounted_memory(
     nodes: list[NumaNode], total: int | None, note: Callable[[str, str], None]
 ) -> None:
-    """Note that the nodes lack a tenth or more of the machine's memory: a kernel can count memory
-    that is added to a running virtual machine in /proc/meminfo alone.
+    """Add a note if the nodes have less than nine tenths of the machine's memory: memory that is
+    added to a running virtual machine may appear only in /proc/meminfo.
     """
     sizes = [node.memory_bytes for node in nodes if node.memory_bytes is not None]
     if total and sizes and len(sizes) == len(nodes) and sum(sizes) < total * 0.9:
@@ -77,8 +77,8 @@ def _memory_kind(memory: int | None, *, has_cpus: bool) -> str | None:
 def _distances(
     root: SysRoot, base: str, number: int, ids: list[int], note: Callable[[str, str], None]
 ) -> tuple[int, ...]:
-    """Return the row of the SLIT, a column for each of ``ids``. The kernel writes a column for each
-    online node.
+    """Return the node's row of the SLIT, with a column for each of ``ids``. The kernel writes a
+    column for each online node.
     """
     row = _row(root.text(f"{base}/distance"))
     try:
@@ -131,7 +131,7 @@ def _huge_pages(root: SysRoot, base: str) -> tuple[HugePages, ...]:
 
 
 def _overlaps(nodes: list[NumaNode], note: Callable[[str, str], None]) -> None:
-    """Note once if the firmware lists CPUs in more than one node."""
+    """Add one note if the firmware assigns CPUs to more than one node."""
     first: dict[int, int] = {}
     again: set[int] = set()
     for node in nodes:

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through NVML (pynvml). One unresponsive GPU never hides the others.
+"""NVIDIA GPUs through NVML (pynvml). A GPU that does not respond never hides the others.
 
 Brand and architecture names are the ones that dra-driver-nvidia-gpu publishes
 (cmd/gpu-kubelet-plugin/nvlib.go, go-nvlib pkg/nvlib/device).
@@ -64,7 +64,7 @@ ARCHITECTURES = {
 }
 ADDRESSING_MODES = {0: "None", 1: "HMM", 2: "ATS"}
 LEVELS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
-"""nvmlGpuTopologyLevel_t in the words of ``nvidia-smi topo -m``; INTERNAL (one board) is nearer
+"""nvmlGpuTopologyLevel_t under the names of ``nvidia-smi topo -m``; INTERNAL (one board) is nearer
 than any switch.
 """
 FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
@@ -85,7 +85,8 @@ PROFILE_SUFFIXES = {
     17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
 # The facts that the driver reads from each GPU, and the errors that it tolerates: getGpuInfo of
-# kubernetes-sigs/ dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error ends it.
+# kubernetes-sigs/ dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error stops the
+# driver.
 _TOLERATED = {
     "memory": {"NOT_SUPPORTED"},
     "addressing mode": {"NOT_SUPPORTED"},
@@ -93,7 +94,7 @@ _TOLERATED = {
     "MIG profiles": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
     "MIG placements": {"NOT_SUPPORTED", "INVALID_ARGUMENT"},
 }
-# The same for a GPU's MIG devices: getMigDevices.
+# Likewise for the MIG devices of a GPU: getMigDevices.
 _TOLERATED_OF_MIG: dict[str, set[str]] = {
     "number of MIG devices": set(),
     "MIG devices": {"NOT_FOUND", "INVALID_ARGUMENT"},
@@ -104,7 +105,8 @@ _TOLERATED_OF_MIG: dict[str, set[str]] = {
     "compute instance": set(),
     "profile of a compute instance": set(),
 }
-# NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first too many
+# NVML_NVLINK_MAX_LINKS grows (18, 36 in nvidia-ml-py 13): NVML itself refuses the first link beyond
+# the last
 _MAX_LINKS = 64
 
 # Hints for errors of nvmlInit. Names: nvml.h, nvmlReturn_t.
@@ -123,8 +125,8 @@ _INIT_HINTS = {
         " container that has them"
     ),
 }
-# Errors of nvmlInit caused by the node, which the driver meets too; others may be specific to this
-# process.
+# Errors of nvmlInit for which the node is the cause, so that the driver has them too; others may be
+# specific to this process.
 _NODE_ERRORS = ("DRIVER_NOT_LOADED", "LIB_RM_VERSION_MISMATCH")
 
 
@@ -140,14 +142,14 @@ class Listing(Struct, frozen=True):
 
 
 class _Lost(Exception):
-    """The GPU fell off the bus or needs a reset while it was being read; the argument is the health
+    """The GPU fell off the bus or needs a reset, as its reading showed; the argument is the health
     to report.
     """
 
 
 def probe(note: Note, *, expected: bool) -> Listing:
-    """Query NVML. ``expected`` says that PCI shows NVIDIA GPUs: only then is a missing library
-    worth a note.
+    """Query NVML. ``expected`` is True if PCI shows NVIDIA GPUs: only then does a missing library
+    cause a note.
     """
     try:
         import pynvml
@@ -159,7 +161,8 @@ def probe(note: Note, *, expected: bool) -> Listing:
             )
         return Listing()
     try:
-        # As the driver does: a GPU that is bound to vfio-pci must not fail the initialisation.
+        # As the driver does, since a GPU that is bound to vfio-pci must not make the initialisation
+        # fail.
         pynvml.nvmlInitWithFlags(1)
     except pynvml.NVMLError as error:
         if expected:
@@ -190,7 +193,7 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
-        # For the current GPU: NVML's error instead of each fact
+        # For the current GPU: the error of NVML by fact
         self._errors: dict[str, set[str]] = {}
 
     def answer(self) -> Listing:
@@ -228,7 +231,7 @@ class _Session:
         *arguments: Any,
         optional: bool = False,
     ) -> Any:
-        """Return a fact, or None with a note. With ``optional``, many GPUs lack the fact:
+        """Return a fact, or None with a note. An ``optional`` fact is missing on many GPUs:
         NOT_SUPPORTED is then a valid result.
         """
         nvml = self._nvml
@@ -362,8 +365,8 @@ class _Session:
         }
 
     def _first_refusal(self, tolerated: dict[str, set[str]]) -> str | None:
-        """Return the first fact of ``tolerated`` for which NVML returned another error, and the
-        error.
+        """Return the first fact of ``tolerated`` for which NVML returned an error that is not
+        tolerated, and the error.
         """
         for fact, errors in tolerated.items():
             for error in sorted(self._errors.get(fact, set()) - errors):
@@ -376,7 +379,7 @@ class _Session:
 
     def _module(self, maybe: Callable[..., Any]) -> int | None:
         number = c_uint()
-        # pynvml's default argument is one object for all calls: pass our own.
+        # pynvml's default argument is one object for all calls, so pass a new one.
         answer = maybe("module id", self._nvml.nvmlDeviceGetModuleId, number)
         return None if answer is None else int(number.value)
 
@@ -388,7 +391,7 @@ class _Session:
         return table.get(value)
 
     def _profiles(self, about: str, handle: Any, total: int) -> dict[int, MigProfile]:
-        """Return the GPU instance profiles by their own id."""
+        """Return the GPU instance profiles by id."""
         nvml = self._nvml
         profiles: dict[int, MigProfile] = {}
         for index in range(nvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
@@ -499,8 +502,8 @@ class _Session:
         return tuple(devices)
 
     def _compute_slices(self, about: str, instance: Any, number: int) -> int | None:
-        """Return the slices of a compute instance: the slices of the profile that has its profile's
-        id.
+        """Return the number of slices of a compute instance: that of the profile with the same
+        profile id.
         """
         nvml = self._nvml
         compute = self._ask(
@@ -526,8 +529,8 @@ class _Session:
                 about, "NVLink state", nvml.nvmlDeviceGetNvLinkState, handle, link, optional=True
             )
             if state is None:
-                # GPUs without NVLink refuse the first; GPUs with fewer links refuse the first too
-                # many
+                # GPUs without NVLink refuse the first link; GPUs with fewer links refuse the first
+                # one beyond their last
                 break
             remote = bdf = None
             if state:
@@ -594,7 +597,7 @@ def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
-    """Return NVLinks between GPUs: links that end at the other GPU; between GPUs on switches, the
+    """Return NVLinks between GPUs: links that end at the other GPU or, for GPUs on switches, the
     smaller number of links of the two.
     """
     direct: Counter[frozenset[str]] = Counter()
@@ -614,8 +617,8 @@ def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
 
 
 def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
-    """Return ``1g.5gb``: go-nvlib's name of a GPU instance profile
-    (pkg/nvlib/device/mig_profile.go), memory in eighths of the GPU's.
+    """Return go-nvlib's name of a GPU instance profile (pkg/nvlib/device/mig_profile.go), such as
+    ``1g.5gb``; memory is counted in eighths of the GPU's.
     """
     eighths = math.ceil((memory_mib << 20) / total_bytes * 8) / 8
     gigabytes = -(-total_bytes // (1 << 30))
@@ -623,8 +626,8 @@ def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
 
 
 def _bdf(bus_id: bytes | str) -> str | None:
-    """Return NVML's ``00000000:1A:00.0`` as sysfs writes it: domains of four digits unless they
-    need more.
+    """Return NVML's ``00000000:1A:00.0`` as sysfs writes it, with a domain of four digits unless it
+    needs more.
     """
     text = (
         (bus_id.decode("ascii", "replace") if isinstance(bus_id, bytes) else bus_id)

@@ -26,8 +26,8 @@ def function_of(path: str | None) -> str | None:
 
 
 def place(path: str) -> tuple[str | None, tuple[str, ...]]:
-    """Return the PCIe root and the bridges of a function's path. The last root counts: VMD and
-    Hyper-V nest one in another device.
+    """Return the PCIe root and the bridges of a function's path. If there are several roots, the
+    last one counts: VMD and Hyper-V nest a root in another device.
     """
     parts = path.split("/")
     roots = [i for i, part in enumerate(parts) if _HOST_BRIDGE.match(part)]
@@ -43,8 +43,8 @@ def probe(
     paths = {f.name: f.path for f in enumerator.devices("pci") if BDF.match(f.name)}
     if not paths:
         note("pci", _explain_no_functions(root))
-    # Some archives list a function but not the bridge above it, although the bridge's own directory
-    # is there.
+    # Some archives list a function but not the bridge above it, although they contain the directory
+    # of the bridge.
     for path in list(paths.values()):
         parts = (path or "").split("/")
         for i, part in enumerate(parts[:-1]):
@@ -81,7 +81,7 @@ def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
     bus_roots = []
     for name in sorted(n for n in root.names("sys/devices") if _PLAIN_ROOT.match(n)):
         base = f"sys/devices/{name}/pci_bus/{name[3:]}"
-        # Only the list, not the mask in cpuaffinity: dra.cpu does not read that either.
+        # The list only, not the mask in cpuaffinity, which dra.cpu does not read either.
         bus_roots.append(PcieRoot(name, _cpus_of_bus(root.text(f"{base}/cpulistaffinity"), None)))
     return tuple(bus_roots)
 
@@ -165,7 +165,7 @@ def _speed(text: str | None) -> float | None:
 
 
 def _width(lanes: int | None) -> int | None:
-    return lanes if lanes and lanes < 64 else None  # 0 and 255 are the kernel's "unknown"
+    return lanes if lanes and lanes < 64 else None  # 0 and 255 mean "unknown" in the kernel
 
 
 def _sriov(root: SysRoot, base: str, bdf: str) -> SrIov | None:
@@ -212,7 +212,9 @@ def _bars(text: str | None) -> list[tuple[int, bool]]:
 def note_unknown_numa(
     devices: Iterable[PciDevice], nodes: int, note: Callable[[str, str], None]
 ) -> None:
-    """Add one note per root whose functions have no NUMA node although the host has several."""
+    """Add a note for each root whose functions have no NUMA node although the host has several
+    nodes.
+    """
     if nodes <= 1:
         return
     roots = Counter(
@@ -233,7 +235,7 @@ def _publishable(device: PciDevice) -> bool:
 
 
 def note_unpublishable(devices: Iterable[PciDevice], note: Callable[[str, str], None]) -> None:
-    """Add one note per root whose functions drivers publish without ``pcieRoot``."""
+    """Add a note for each root whose functions drivers publish without ``pcieRoot``."""
     why: dict[str, str] = {}
     for device in devices:
         reason = pcie_root_fault(device)

@@ -1,4 +1,4 @@
-"""All probes together: one root in, one Machine out."""
+"""All probes together: they read one root and return one Machine."""
 
 import os
 import platform
@@ -30,7 +30,7 @@ from dractl.topology.machine import (
     RdmaDevice,
 )
 
-# GPUs whose memory and model are not in sysfs, or only with their driver.
+# GPUs whose memory and model sysfs does not show, or shows only with the driver.
 _FACTS_ELSEWHERE = {
     classes.INTEL: (
         "its memory is known to the DRM driver only (an ioctl that needs privileges): it is omitted"
@@ -42,11 +42,11 @@ _FACTS_ELSEWHERE = {
 def probe(
     root: SysRoot, *, pci_ids: Path | None = None, enumerator: Enumerator | None = None
 ) -> Machine:
-    """Return the machine that ``root`` shows. Only a live root is read through libudev, netlink and
-    NVML, which cover no other machine than this one.
+    """Return the machine that ``root`` shows. libudev, netlink and NVML are used only for a live
+    root, since they show this machine only.
 
-    ``pci_ids`` names another database than the system's; ``enumerator`` lists devices in place of
-    libudev and sysfs.
+    ``pci_ids`` is the path of a database in place of the system's; ``enumerator`` lists devices in
+    place of libudev and sysfs.
     """
     notes: list[Note] = []
 
@@ -133,7 +133,7 @@ def _enumerator(root: SysRoot, note: Callable[[str, str], None]) -> Enumerator:
         udev, walker = open_udev(note), SysfsWalker(root)
         if udev is None:
             return walker
-        # libudev lists nothing where /sys is a bind mount of a directory instead of a sysfs.
+        # libudev lists nothing if /sys is a bind mount of a directory instead of a sysfs.
         if not udev.devices("pci") and walker.devices("pci"):
             note(
                 "udev",
@@ -218,8 +218,8 @@ def _gpus(
     amds: dict[str, Gpu],
     note: Callable[[str, str], None],
 ) -> tuple[Gpu, ...]:
-    """Return NVML's GPUs, and PCI's GPUs that NVML did not list. No driver here treats a virtual
-    function of a GPU as a GPU of its own.
+    """Return the GPUs of NVML, and the GPUs on PCI that NVML did not list. None of the known
+    drivers treats a virtual function as a separate GPU.
     """
     by_address = {g.bdf: g for g in answer.gpus}
     gpus: list[Gpu] = []
@@ -234,7 +234,8 @@ def _gpus(
         if device.bdf in amds:
             gpus.append(amds[device.bdf])
             continue
-        # NVML does not name the lost GPU; PCI does if only lost GPUs are missing from NVML's list.
+        # NVML does not identify the lost GPU; PCI does if all GPUs that are missing from NVML's
+        # list are lost.
         lost = device in silent and 0 < answer.silent == len(silent)
         gpus.append(Gpu(bdf=device.bdf, vendor=device.vendor, health="lost" if lost else "unknown"))
         if lost:
@@ -258,8 +259,8 @@ def _gpus(
 def _memory_of_gpus(
     root: SysRoot, gpus: tuple[Gpu, ...], nodes: list[NumaNode]
 ) -> tuple[tuple[Gpu, ...], list[NumaNode]]:
-    """Return the GPUs with the NUMA node of their memory, and the nodes that hold such memory
-    marked as theirs.
+    """Return the GPUs, each with the NUMA node of its memory, and the NUMA nodes, of which nodes
+    with GPU memory are marked.
     """
     node_of_gpu = _memory_nodes(root)
     gpus = tuple(
@@ -322,8 +323,8 @@ def _host(root: SysRoot) -> Host:
 
 
 def _page_bytes(root: SysRoot, *, x86: bool) -> int | None:
-    """Return the size of a memory page on x86, which has one size; no file has it. x86 is the only
-    architecture whose /proc/cpuinfo has a line ``flags``.
+    """Return the size of a memory page on x86, where it is always the same; no file contains it.
+    x86 is the only architecture whose /proc/cpuinfo has a line ``flags``.
     """
     if root.live and sys.platform == "linux":
         return os.sysconf("SC_PAGE_SIZE")

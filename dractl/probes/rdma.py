@@ -20,7 +20,7 @@ def _device(root: SysRoot, name: str, path: str | None) -> RdmaDevice:
     ports = sorted(int(p) for p in root.names(f"{base}/ports") if p.isdecimal())
     nets = set(root.names(f"{base}/device/net"))
     for port in ports:
-        # RoCE names the interface of each address here: the bond's, for a bonded device.
+        # For each RoCE address, this file names the interface; for a bonded device, the bond's.
         attributes = f"{base}/ports/{port}/gid_attrs/ndevs"
         nets |= {
             net

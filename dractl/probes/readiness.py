@@ -1,4 +1,4 @@
-"""Checks of DRA's needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's
+"""Checks of what DRA needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's
 plugin registry.
 
 Everything is read from one root, so the file system of a host that is mounted elsewhere can be

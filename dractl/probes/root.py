@@ -18,24 +18,31 @@ from typing import Protocol
 from dractl.errors import InputError
 
 MAX_FILE = 1 << 20
-"""No file of sysfs or procfs that dractl reads is longer; a longer one is cut off there."""
+"""The maximum number of bytes that are read of a file; no file of sysfs or procfs that dractl reads
+is longer.
+"""
 
 _LISTENS = " 00010000 "  # __SO_ACCEPTCON, in the kernel's net/unix/af_unix.c unix_seq_show
 
-# No path of sysfs is nearly as deep or as winding; a tree that is, is hostile.
+# No path in sysfs is nearly as deep or has nearly as many links; a tree that exceeds this is
+# hostile.
 _MAX_LINKS, _MAX_DEPTH = 12, 48
 
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that would act on the terminal: no name may hold them, and no text keeps them."""
+"""Control characters, which act on a terminal: names must not contain them, and they are removed
+from text.
+"""
 
 
 class Tree(Protocol):
-    """The source of the bytes. ``path`` never ends in a symbolic link that is to be followed."""
+    """A source of bytes by path. The last part of ``path`` is never a symbolic link that should be
+    followed.
+    """
 
     def kind(self, path: str) -> str | None:
-        """Return ``dir``, ``file`` or ``link``, ``special`` for anything else, None if nothing is
-        there.
+        """Return ``dir``, ``file``, ``link``, or ``special`` for anything else; None if the path
+        does not exist.
         """
 
     def entries(self, path: str) -> list[str]:
@@ -82,14 +89,14 @@ class DirectoryTree:
         return os.readlink(self._full(path))
 
     def listens(self, path: str) -> bool | None:
-        """Return True if somebody listens on the socket at ``path``; None if it is no socket, or
-        access to it is denied.
+        """Return True if a process listens on the socket at ``path``; None if it is not a socket,
+        or access is denied.
         """
         folder, _, name = self._full(path).rpartition("/")
         if self.kind(path) != "special":
             return None
         try:
-            # By way of its folder, since the name of a socket has at most 107 bytes (unix(7)).
+            # Through its folder, since the name of a socket has at most 107 bytes (unix(7)).
             above = os.open(folder or "/", os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None
@@ -117,8 +124,8 @@ class DirectoryTree:
 
 
 class MemoryTree:
-    """Files in memory, by path: the contents of an archive. A value is a file's bytes, a link's
-    target as a string, or None for a directory.
+    """Files in memory, by path: the contents of an archive. A value is the bytes of a file, the
+    target of a link as a string, or None for a directory.
     """
 
     denied = 0
@@ -162,9 +169,9 @@ class MemoryTree:
 
 
 class SysRoot:
-    """A tree, with the means to read facts from it.
+    """A tree, with methods that read facts from it.
 
-    ``live``: it is this machine itself; ``name``: its name in messages.
+    ``live`` is True for this machine itself; ``name`` is the name in messages.
     """
 
     def __init__(self, tree: Tree, *, name: str, live: bool = False) -> None:
@@ -252,11 +259,11 @@ class SysRoot:
         return real is not None and (real == "" or self._tree.kind(real) == "dir")
 
     def listens(self, path: str) -> bool | None:
-        """Return True if somebody listens on the socket at ``path``; None if that cannot be known.
+        """Return True if a process listens on the socket at ``path``; None if that is unknown.
 
-        The kernel lists the sockets of one network namespace (/proc/net/unix), and most drivers run
-        in another. For a socket that is not in the list, a connection is tried: nobody listens if
-        it is refused.
+        The kernel lists the sockets of one network namespace (/proc/net/unix), but most drivers run
+        in another. For a socket that is not in the list, a connection is tried: if it is refused,
+        no process listens.
         """
         real = self.real(path)
         if real is None:
@@ -267,7 +274,7 @@ class SysRoot:
         return self._tree.listens(real) if isinstance(self._tree, DirectoryTree) else None
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a directory, sorted; empty where there is none."""
+        """Return the names in a directory, sorted; empty if there is no such directory."""
         real = self.real(path)
         return (
             sorted(n for n in self._tree.entries(real) if not CONTROL.search(n))
@@ -276,7 +283,7 @@ class SysRoot:
         )
 
     def link(self, path: str) -> str | None:
-        """Return the target of the link at ``path``, as written; None if it is not a link."""
+        """Return the target of the link at ``path``, unresolved; None if it is not a link."""
         parent, _, name = path.rpartition("/")
         above = self.real(parent) if parent else ""
         if above is None:
@@ -325,7 +332,7 @@ class SysRoot:
 
 
 class _Below:
-    """A tree seen from one folder higher: a ``/sys`` that stands for ``sys/`` of a root."""
+    """A ``/sys`` directory, presented as the ``sys/`` of a root: paths begin one folder higher."""
 
     def __init__(self, folder: str, tree: DirectoryTree) -> None:
         self._folder = folder

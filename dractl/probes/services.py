@@ -1,5 +1,5 @@
 """Checks of the services on a node that DRA needs: the container runtime, its network, kubelet, and
-the drivers that it knows.
+the drivers registered with it.
 """
 
 import json
@@ -30,7 +30,7 @@ _SECTIONS = ("io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime")
 _NRI_SECTION = "io.containerd.nri.v1.nri"
 _NRI_DRIVERS = ("dra.net", "dra.cpu")  # drivers that are NRI plugins: they end when containerd ends
 _CNI_FOLDER, _CNI_PLUGINS = "/etc/cni/net.d", ("/opt/cni/bin",)
-_MAX_NAMED_PATHS = 3  # absent paths that a line names
+_MAX_NAMED_PATHS = 3  # The maximum number of absent paths that a line names
 
 
 class Check(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Check(Struct, frozen=True):
     name: str
     state: State
     evidence: str
-    """The facts that decide it."""
+    """The facts on which the state is based."""
     advice: str = ""
     """The remedy if the state is not ``ok``."""
 
@@ -55,7 +55,7 @@ class Runtime(Struct, frozen=True):
     nri: bool | None = None
     """True if NRI is on; None if that is not known."""
     handlers: tuple[str, ...] = ()
-    """The runtime handlers that it has configured."""
+    """The runtime handlers that are configured."""
 
 
 def _strip_slashes(path: object) -> str:
@@ -66,7 +66,7 @@ def _strip_slashes(path: object) -> str:
 
 
 def runtime(root: SysRoot) -> Runtime:
-    """Return the container runtime of a node, as far as its files show it."""
+    """Return the container runtime of a node, as far as files show it."""
     name = "container runtime"
     for path in _CONTAINERD:
         content = root.text(path)
@@ -95,7 +95,7 @@ def runtime(root: SysRoot) -> Runtime:
 
 
 def _check_socket(root: SysRoot, sockets: Sequence[str], name: str) -> Iterator[Check]:
-    """Yield a line if the runtime's socket is there and nobody listens on it."""
+    """Yield a line if the runtime's socket exists but no process listens on it."""
     sockets_present = [path for path in sockets if root.exists(path)]
     if not sockets_present and any(root.is_directory(path.rpartition("/")[0]) for path in sockets):
         seen = f"{name} does not run: there is no /{sockets[0]}"
@@ -164,8 +164,8 @@ def _cdi_on(section: Mapping[str, Any], value: Mapping[str, Any], place: str) ->
 
 
 def _handlers(root: SysRoot, section: Mapping[str, Any], place: str) -> Iterator[Check]:
-    """Yield the runtime handlers, which RuntimeClasses name, and whether their
-    programs are there.
+    """Yield the runtime handlers, to which RuntimeClasses refer, and whether their programs
+    exist.
     """
     containerd = mapping(section.get("containerd"))
     configured = mapping(containerd.get("runtimes"))
@@ -197,8 +197,8 @@ def _handlers(root: SysRoot, section: Mapping[str, Any], place: str) -> Iterator
 
 
 def network(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
-    """Yield the CNI configuration that the runtime takes, the first by name, and whether its
-    plugins are there.
+    """Yield the CNI configuration that the runtime uses (the first by name), and whether its
+    plugins exist.
     """
     name, folder = "CNI", _strip_slashes(container_runtime.cni_folder)
     if not root.is_directory("etc"):
@@ -249,7 +249,7 @@ def network(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
 
 
 def cdi_folders(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
-    """Yield the specifications in folders in which the runtime does not look."""
+    """Yield the specifications in folders that the runtime does not read."""
     read = {root.real(_strip_slashes(folder)) for folder in container_runtime.cdi_folders}
     others = {
         real: folder
@@ -273,7 +273,7 @@ def cdi_folders(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
 
 
 def kubelet(root: SysRoot) -> Iterator[Check]:
-    """Yield the check that kubelet listens."""
+    """Yield the check whether kubelet listens."""
     if root.exists(_KUBELET_SOCKET) and root.listens(_KUBELET_SOCKET) is False:
         advice = "start kubelet: until then no pod of this node starts or ends"
         yield Check(
@@ -284,7 +284,7 @@ def kubelet(root: SysRoot) -> Iterator[Check]:
 def driver_sockets(root: SysRoot) -> dict[str, list[str]]:
     """Return the sockets in kubelet's registry by driver: ``<driver>-reg.sock``, or ``<driver>-<pod
     uid>-reg.sock`` with rolling updates (k8s.io/dynamic-resource-allocation kubeletplugin). Sockets
-    of CSI drivers are left out: their folder among the plugins has a csi.sock.
+    of CSI drivers are left out; these drivers have a csi.sock in their plugin folder.
     """
     by_driver: dict[str, list[str]] = {}
     for entry in root.names(_REGISTRY):
@@ -300,8 +300,8 @@ def driver_sockets(root: SysRoot) -> dict[str, list[str]]:
 
 
 def registry(root: SysRoot, drivers: Iterable[str], container_runtime: Runtime) -> Iterator[Check]:
-    """Yield every driver that is registered here, and every driver that should be registered,
-    because of the hardware or its slices.
+    """Yield every driver that is registered on this node, or should be registered, given the
+    hardware or its slices.
     """
     name = "kubelet registration"
     if not root.is_directory(_REGISTRY):
@@ -414,7 +414,7 @@ def _load_prepared_claims(root: SysRoot) -> list[Mapping[str, Any]] | None:
 def compare_with_cluster(
     root: SysRoot, claims: Iterable[Mapping[str, Any]], classes: Iterable[Mapping[str, Any]]
 ) -> Iterator[Check]:
-    """Yield the differences between the claims that kubelet has prepared and the cluster's claims,
+    """Yield the differences between the cluster's claims and the claims that kubelet has prepared,
     and between RuntimeClasses and the runtime's handlers.
     """
     name = "prepared claims"
@@ -426,7 +426,7 @@ def compare_with_cluster(
     try:
         prepared = _load_prepared_claims(root) or []
     except ValueError:
-        prepared = []  # said by the checks of the node
+        prepared = []  # the checks of the node report this
     for claim in prepared:
         if text(claim.get("ClaimUID")) not in allocated:
             seen = (

@@ -9,7 +9,7 @@ from dractl.probes.root import CONTROL
 
 
 class UdevEnumerator:
-    """Asks libudev, which knows the same devices under the same names as sysfs; it always reads
+    """Asks libudev, which knows the same devices as sysfs under the same names; always reads
     ``/sys``.
     """
 
@@ -35,7 +35,7 @@ def open_udev(note: Callable[[str, str], None]) -> UdevEnumerator | None:
         note("udev", "the package pyudev is not installed: /sys was read directly")
         return None
     try:
-        # pyudev asks ctypes.util.find_library, which starts a compiler if ldconfig does not list
+        # pyudev calls ctypes.util.find_library, which starts a compiler if ldconfig does not list
         # the library.
         ctypes.CDLL("libudev.so.1")
         return UdevEnumerator(pyudev.Context())

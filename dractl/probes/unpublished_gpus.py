@@ -1,5 +1,5 @@
-"""GPUs that are no PCI devices: drivers find theirs on the PCI bus or with NVML, so none publishes
-these.
+"""GPUs that are not PCI devices. No driver publishes them, since drivers find GPUs on the PCI bus
+or with NVML.
 
 NVIDIA/k8s-device-plugin#1963 and NVIDIA/gpu-operator#1453 are about boards with Tegra; Linux
 drivers/hv/dxgkrnl (in Microsoft's kernel) is the GPU that a Windows host lends to its guests, WSL2
@@ -17,7 +17,7 @@ _HYPERV_DRIVER = "sys/bus/pci/drivers/dxgkrnl"
 
 
 def report_unpublished_gpus(root: SysRoot, note: Callable[[str, str], None]) -> None:
-    """Note each GPU that no DRA driver publishes."""
+    """Add a note for each GPU that no DRA driver publishes."""
     for name in root.names(_PLATFORM_DEVICES):
         if _TEGRA_GPU.match(name):
             note(

@@ -19,10 +19,10 @@ _LARGE, _END_SMALL, _END_LARGE, _READ_ONLY = 0x80, 0x78, 0x79, 0x90
 def pair_data_direct(
     root: SysRoot, devices: list[PciDevice], note: Callable[[str, str], None]
 ) -> list[PciDevice]:
-    """Return the devices, with the NIC of each Data Direct function: the physical functions with
+    """Return the devices, and for each Data Direct function its NIC: the physical functions with
     the same V3 in their VPD.
 
-    V3 is effectively a serial number, so the pairing is kept and the value is not.
+    V3 is effectively a serial number, so the pairs are stored, but not V3 itself.
     """
     functions = [device for device in devices if is_data_direct(device)]
     if not functions:

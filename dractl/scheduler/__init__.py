@@ -1,3 +1,3 @@
-"""One attempt of kube-scheduler: all that it checks of a pod before, beside and after the DRA
-allocator.
+"""One attempt of kube-scheduler: everything that it checks of a pod before, beside and after the
+DRA allocator.
 """

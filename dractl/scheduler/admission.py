@@ -26,7 +26,7 @@ def find_refusals(
 ) -> list[AdminAccessNamespace | QuotaExceeded]:
     """Return why the API server would refuse to create ``claim``.
 
-    ``replaces`` is an existing claim that it takes over.
+    ``replaces`` is an existing claim that ``claim`` replaces.
     """
     refusals: list[AdminAccessNamespace | QuotaExceeded] = []
     request = next(

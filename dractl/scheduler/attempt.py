@@ -21,7 +21,9 @@ class Scheduler(SchedulerCache):
 
     @property
     def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by the changes of it."""
+        """The nodes that pods got in simulations of this cluster, by the changes that were
+        simulated.
+        """
         return self.state.cache.from_sources(
             ("simulated-placements", self.features),
             (self.state,),
@@ -37,8 +39,7 @@ class Scheduler(SchedulerCache):
     ) -> Attempt:
         """Attempt to place a pod; with ``recreated``, as if it were created again.
 
-        Only the nodes ``node_names`` are tried, as if the cluster were known to have no other that
-        fits.
+        Only the nodes ``node_names`` are tried, as if no other node of the cluster fitted.
         """
         entry = pre_enqueue(self.state, pod, recreated=recreated)
         return self.attempt_after_pre_enqueue(self.snapshot.pod(pod), entry, node_names)
@@ -46,13 +47,13 @@ class Scheduler(SchedulerCache):
     def attempt_after_pre_enqueue(
         self, pod: Pod, entry: PreEnqueueResult, node_names: Collection[str] | None = None
     ) -> Attempt:
-        """Attempt to place a pod that PreEnqueue has looked at."""
+        """Attempt to place a pod with the result that PreEnqueue had for it."""
         if entry.stops:
             return Attempt(entry.claims, entry.stops, message=entry.condition)
         return SchedulingCycle(self, pod, entry.claims, node_names).run()
 
     def attempt_claim(self, claim: PodClaim) -> Attempt:
-        """Attempt to allocate a claim as if a pod without any other requirement used it."""
+        """Attempt to allocate a claim as if a pod without any other requirements used it."""
         return SchedulingCycle(self, None, (claim,)).run()
 
     def attempt_without_open_claims(self, pod: Pod, claims: tuple[PodClaim, ...]) -> Attempt:

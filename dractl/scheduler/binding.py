@@ -76,7 +76,7 @@ def find_binding_wait(claims: Sequence[PodClaim]) -> BindingWait | None:
 
 
 def deallocate(claim: Raw) -> Raw:
-    """Return a claim as it is after the scheduler has taken its allocation back."""
+    """Return a claim in its state after the scheduler has removed its allocation."""
     status = {
         key: value
         for key, value in claim["status"].items()

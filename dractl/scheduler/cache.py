@@ -1,4 +1,4 @@
-"""All that a scheduler knows of a cluster before it looks at a pod."""
+"""Everything that a scheduler derives from a cluster before it handles a pod."""
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
@@ -17,15 +17,15 @@ from dractl.scheduler.snapshot import Snapshot, snapshot_of
 from dractl.views import Node, Pod, View
 
 MAX_VERDICTS = 4096
-"""Verdicts that are kept from one attempt to the next."""
+"""The number of verdicts that are cached from one attempt to the next."""
 
 
 class SchedulerCache:
     """The values that a scheduler of one release derives from a cluster
     (:mod:`dractl.cluster.derived`).
 
-    Schedulers of a cluster before and after a change share all of them that the change does not
-    concern.
+    Schedulers of a cluster before and after a change share those values that the change does not
+    affect.
     """
 
     def __init__(self, state: ClusterState, features: Features) -> None:
@@ -90,10 +90,10 @@ class SchedulerCache:
     def verdicts(
         self, claims: tuple[PodClaim, ...], names: AttributeNames
     ) -> dict[Hashable, Verdict | None]:
-        """Return the verdicts on open claims by key of the node, to be added to.
+        """Return the cached verdicts on open claims by the key of the node; callers add to them.
 
-        They are shared by all clusters with the same slices and classes if the key of a node tells
-        all that is in use there.
+        All clusters with the same slices and classes share them, since the key of a node contains
+        everything that is in use there.
         """
         if not claims or not self.groups.are_independent:
             return {}
@@ -128,8 +128,8 @@ class SchedulerCache:
 
 @derive_from("Node", "ResourceSlice")
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name; without any, the nodes that slices name, about which nothing else
-    is known.
+    """Return the nodes by name. If there are none, return the nodes that slices name, about which
+    nothing else is known.
     """
     if state.nodes:
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}

@@ -1,4 +1,4 @@
-"""The resources that quotas charge claims and pods for.
+"""The resources that claims and pods use up in quotas.
 
 kubernetes pkg/quota/v1/evaluator/core (resource_claims.go, pods.go).
 """
@@ -35,8 +35,8 @@ def request_options(request: DeviceRequest) -> tuple[ExactDeviceRequest | Device
 
 
 def claim_charge(claim: ResourceClaim) -> dict[str, Quantity]:
-    """Return the charge for a claim: the claim itself, and the devices of each class; alternatives
-    count with the largest number.
+    """Return the charge for a claim: the claim itself, and the devices of each class; for
+    alternatives, the largest number of devices counts.
     """
     devices: dict[str, int] = {}
     for request in claim.spec.devices.requests:
@@ -90,8 +90,8 @@ class ExtendedResourceCharges:
     def claim_charge(self, claim: ResourceClaim) -> dict[str, Quantity]:
         """Return the charge for a claim.
 
-        The scheduler's own claims for extended resources are not charged for these: their pods are
-        (addExtendedResourceQuota).
+        The scheduler's own claims are not charged for the extended resources, since their pods are
+        charged for them (addExtendedResourceQuota).
         """
         charge = claim_charge(claim)
         if claim.metadata.annotations.get(EXTENDED_CLAIM) == "true":

@@ -11,19 +11,19 @@ class EditableSpec(Struct, frozen=True):
     """The place where a person can change the spec of a claim."""
 
     target: str
-    """The object, as ``Kind/namespace/name``."""
+    """The object that contains the spec, as ``Kind/namespace/name``."""
     path: tuple[str, ...]
-    """The path of the claim's spec in it."""
+    """The path of the claim's spec in that object."""
 
 
 class PodClaim(Struct, frozen=True):
-    """An entry of ``spec.resourceClaims``, or a claim as the subject itself."""
+    """An entry of ``spec.resourceClaims``, or a claim that is itself the subject."""
 
     name: str
-    """The name of the entry; "" for a claim as the subject."""
+    """The name of the entry; "" if the claim is the subject."""
     key: Key
     value: Raw | None = None
-    """The claim as it is, or as its template would make it; None if there is none."""
+    """The claim as it exists, or as its template would make it; None if there is none."""
     claim: ResourceClaim | None = None
     """The claim, decoded."""
     template: str | None = None

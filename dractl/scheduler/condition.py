@@ -29,7 +29,7 @@ _CHECKED_SENTENCES = (
 """Sentences of the plugins that are modelled here: the node filters and DRA, for all nodes or one.
 
 Anything else in a condition comes from a plugin that needs other objects: volumes, extenders,
-custom plugins. The pattern is compiled with the first condition: few answers need it.
+custom plugins. The pattern is compiled for the first condition, since few answers need it.
 """
 _VOLUME_SENTENCES = (
     r"node\(s\) (?:didn't match PersistentVolume's node affinity"
@@ -39,7 +39,8 @@ _VOLUME_SENTENCES = (
     r"|pod has unbound immediate PersistentVolumeClaims|persistentvolumeclaim \""
     r"|waiting for ephemeral volume controller"
 )
-"""Sentences of VolumeRestrictions, VolumeBinding and VolumeZone, as far as volumes.py checks them.
+"""Sentences of VolumeRestrictions, VolumeBinding and VolumeZone for the cases that volumes.py
+checks.
 """
 _FIT_ERROR = re.compile(r"0/\d+ nodes are available: (?P<parts>.*?)\.(?: |$)", re.DOTALL)
 _PLUGIN = re.compile(r"plugin \"?(?P<plugin>\w+)\"?[: ]|running \"(?P<filter>\w+)\" filter plugin")
@@ -86,16 +87,16 @@ def filter_error(text: str) -> str:
 
 
 def add_preemption(message: str, preemption: str, *, release_1_37: bool, claims: bool) -> str:
-    """Add the words of PostFilter. ``claims``: DRA has claims to look at, which its words mention
-    up to 1.36.
+    """Add the message of PostFilter. ``claims`` is True if DRA has claims to consider, which its
+    message mentions up to 1.36.
     """
     dra = "still not schedulable, " if claims else "no new claims to deallocate, "
     return f"{message} {'' if release_1_37 else dra}preemption: {preemption}"
 
 
 def add_missing_state(message: str) -> str:
-    """Add the words of DRA's PostFilter after a PreFilter refusal of an earlier plugin: its own
-    state is missing.
+    """Add the message of DRA's PostFilter after an earlier plugin's refusal in PreFilter, which
+    says that the plugin's state is missing.
     """
     return f"{message} not found"
 
@@ -105,8 +106,8 @@ def find_unchecked_parts(
 ) -> list[ConditionPart]:
     """Return the parts of a pod's condition that no check here covers.
 
-    ``volumes``: the pod's volumes were checked; ``amounts``: all that it takes of a node's
-    resources was.
+    ``volumes`` is True if the pod's volumes were checked, and ``amounts`` if all its requests for
+    the node's resources were.
     """
     fit = _FIT_ERROR.match(condition)
     if fit is None:

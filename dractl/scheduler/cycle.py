@@ -1,5 +1,5 @@
-"""One scheduling cycle: the way of a pod, or of a claim by itself, through PreFilter, Filter and
-PostFilter.
+"""One scheduling cycle: the steps PreFilter, Filter and PostFilter for a pod, or for a claim by
+itself.
 
 kubernetes pkg/scheduler/schedule_one.go,
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
@@ -72,7 +72,9 @@ class SchedulingCycle:
         self.cache = cache
         self.features = cache.features
         self.pod = pod
-        """The pod; None for claims as if a pod without any other requirement used them."""
+        """The pod; None for claims that are tried as if a pod without any other requirements used
+        them.
+        """
         self.claims = claims
         self.open_claims = tuple(claim for claim in claims if not claim.allocated)
         """The claims that are still to be allocated."""
@@ -174,8 +176,8 @@ class SchedulingCycle:
         return None if of_classes is None or of_claims is None else of_classes | of_claims
 
     def _first_rejections(self) -> FirstRejections | None:
-        """Return the first rejection of each node before DRA; None if the filters need not be
-        asked.
+        """Return the first rejection of each node before DRA; None if no filter can reject a
+        node.
         """
         if self.pod is None or not self.cache.state.has("Node"):
             return None
@@ -235,7 +237,7 @@ class SchedulingCycle:
         return Attempt(self.claims, nodes=nodes, message=message)
 
     def _with_preemption(self, message: str, texts: Sequence[str], *, claims: bool) -> str:
-        """Add the words of preemption about each node to a message."""
+        """Add the sentences of preemption about each node to a message."""
         if self.pod is not None and not self.pod.may_preempt:
             preemption = condition.NEVER_PREEMPTS
         else:

@@ -30,7 +30,8 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
     """Return the class that names each extended resource in ``extendedResourceName``, even if the
     gate is off.
 
-    If several classes name a resource, the newest one counts, then the first by name.
+    If several classes name a resource, the newest one counts; among equally new ones, the first by
+    name.
     """
     by_name = sorted(classes, key=lambda c: c.metadata.name, reverse=True)
     by_age = sorted(by_name, key=lambda c: c.metadata.creation_timestamp or "")
@@ -58,7 +59,7 @@ def make_special_claim(
 
 
 def _encode(claim: ResourceClaim) -> Raw:
-    """Return the special claim as an API server would hold it."""
+    """Return the special claim in the form in which an API server would store it."""
     requests = [
         {
             "name": request.name,

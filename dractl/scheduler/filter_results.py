@@ -1,4 +1,6 @@
-"""The results of the node filters, kept while the objects that they read are the same."""
+"""The results of the node filters, which are cached as long as the objects that they read stay the
+same.
+"""
 
 from msgspec import Struct
 
@@ -14,19 +16,19 @@ _RejectionsByNode = dict[NodeInfo, Rejection | None]
 
 
 class FirstRejections(dict[str, Rejection | None]):
-    """The first rejection of each node by its name, asked for when it is first needed."""
+    """The first rejection of each node by its name, computed on first use."""
 
     def __init__(self, filters: NodeFilters, by_node: _RejectionsByNode) -> None:
         super().__init__()
         self._filters = filters
         self._by_node = by_node
-        """Shared with pods that are the same to local filters, before and after a change."""
+        """Shared with pods that are equal to local filters, before and after a change."""
 
     def __missing__(self, name: str) -> Rejection | None:
         rejection = None
         node = self._filters.snapshot.nodes.get(name)
         if node is not None:
-            if self._filters.pod.node_name == name:  # the pod is not in its own way
+            if self._filters.pod.node_name == name:  # the pod cannot conflict with itself
                 rejection = self._filters.first_rejection(node)
             elif node in self._by_node:
                 rejection = self._by_node[node]
@@ -52,7 +54,7 @@ class FilterResults:
         self._snapshot = snapshot
         self._features = features
         self._by_pod: dict[tuple[int, frozenset[str]], PodFilterResults] = {}
-        # A node that is the same in two snapshots has the same pods on it.
+        # A node that is unchanged between two snapshots has the same pods.
         self._local: dict[tuple[str, frozenset[str]], _RejectionsByNode] = (
             {} if previous is None else previous._local
         )

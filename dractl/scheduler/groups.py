@@ -1,5 +1,5 @@
-"""Nodes that the allocator cannot tell apart: they differ only in names and values that nothing in
-the question reads.
+"""Nodes that the allocator cannot tell apart, since they differ only in names, and in values that
+nothing in the question reads.
 
 Such nodes share one search, and one entry in the answer if there are many of them.
 """
@@ -25,8 +25,8 @@ AttributeNames = frozenset[str] | None
 """Bare names of the attributes that a question may read; None if it may read any."""
 
 _PLAIN_TYPES = frozenset({"string", "int", "bool"})
-"""Types that cannot fail. A version or a list is converted, which may fail every selector, even one
-that does not read it.
+"""Types whose values cannot make a selector fail. A version or a list is converted, which may make
+every selector fail, even one that does not read it.
 """
 
 
@@ -59,7 +59,7 @@ def attribute_names(compile_selector: Callable[[str], Program], *specs: Any) -> 
 
 
 class NodeGroups:
-    """The groups of nodes in one set of slices: nodes with equal keys get the same verdict."""
+    """The groups of nodes for one set of slices: nodes with equal keys get the same verdict."""
 
     def __init__(self, slices: Iterable[ResourceSlice], cache: DerivedValues) -> None:
         self._slices_by_node: dict[str, list[ResourceSlice]] = {}
@@ -84,9 +84,9 @@ class NodeGroups:
         return not (self._network_slices or self._wide_pools)
 
     def key(self, node: Raw, names: AttributeNames, in_use: DevicesInUse) -> Hashable:
-        """Return all that decides a node's verdict on a question that reads ``names``.
+        """Return everything that decides a node's verdict on a question that reads ``names``.
 
-        These are its pools, their devices in use, and other slices that it reaches.
+        This is made of the node's pools, their devices in use, and other slices that it reaches.
         """
         idle = self._idle_keys.get((id(node), names))
         if idle is None or idle.node is not node:
@@ -143,7 +143,7 @@ class _NodeReach(Struct, frozen=True):
     node: Raw
     name: str
     slices: tuple[ResourceSlice, ...]
-    """The slices of the node alone."""
+    """The slices that are for this node only."""
     pools: tuple[PoolName, ...]
     """The pool of each of ``slices``."""
     network_slices: tuple[int, ...]
@@ -151,13 +151,13 @@ class _NodeReach(Struct, frozen=True):
     declared_features: tuple[str, ...]
     """The feature gates that its kubelet declares."""
     is_single: bool
-    """The verdict may depend on any label of the node, or on the devices in use on other nodes: it
-    is a group of its own.
+    """True if the verdict may depend on any label of the node, or on the devices in use on other
+    nodes, so that it is a group of its own.
     """
 
 
 class _IdleNodeKey(Struct, frozen=True):
-    """The key of a node while nothing of its pools is in use."""
+    """The key of a node when nothing in its pools is in use."""
 
     node: Raw
     key: Hashable
@@ -170,7 +170,7 @@ class _Signature(Struct, frozen=True):
     base_hash: int
     """The hash of the slice without plain attributes."""
     hash_by_names: dict[AttributeNames, int]
-    """The hash with the attributes that a question reads, by their names."""
+    """The hashes with the attributes that a question reads, by the names of these attributes."""
     similar: ResourceSlice | None = None
     """A slice that differs only in the attributes ``differing_names``."""
     differing_names: frozenset[str] = frozenset()
@@ -220,9 +220,9 @@ class SliceSignatures:
 
 def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[str] | None:
     """Return the bare names of plain attributes in which the devices of two slices differ; None if
-    they differ in more.
+    they also differ elsewhere.
 
-    Most equal parts of a large dump are one value, so comparing identities is faster than
+    Most equal parts of a large dump are the same object, so comparing identities is faster than
     :func:`_base_hash`.
     """
     ours, theirs = first.spec, second.spec
@@ -277,7 +277,8 @@ def _strip_plain_attributes(device: Raw) -> Raw:
         return device
     return {
         **device,
-        "attributes": {  # _is_plain without its call: a large dump has a million attributes
+        # This is _is_plain without the call, since a large dump has a million attributes
+        "attributes": {
             name: value
             for name, value in attributes.items()
             if type(value) is not dict or not _PLAIN_TYPES.issuperset(value)

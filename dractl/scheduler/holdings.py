@@ -1,4 +1,4 @@
-"""Devices that the claims of a cluster hold, in sum and by pool."""
+"""Devices that the claims of a cluster hold, as a whole and by pool."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -15,7 +15,9 @@ from dractl.scheduler.snapshot import diff_objects
 T = TypeVar("T")
 
 DevicesInUse = Mapping[PoolName, frozenset[object]]
-"""The devices in use of each pool: the name of a device, with the taken part of a shared one."""
+"""The devices in use of each pool: the name of a device; for a shared one, with the share in
+use.
+"""
 
 _NOTHING_HELD = AllocatedState()
 _PLAIN_RESULT_FIELDS = {"request", "driver", "pool", "device"}
@@ -33,7 +35,7 @@ class HeldDevices(Struct, frozen=True):
 
     claims: Mapping[Key, Raw]
     devices: AllocatedState
-    """The devices as the allocator takes them."""
+    """The devices in the form that the allocator takes."""
     in_use: DevicesInUse
 
 
@@ -43,8 +45,8 @@ def collect_held_devices(
 ) -> HeldDevices:
     """Return the devices that the claims of a cluster hold.
 
-    Most changes concern a few claims, so that only their pools are added up again; the capacity of
-    shared devices is always added up for all claims.
+    Most changes affect only a few claims, so only the pools of these are added up again; the
+    capacity of shared devices is always added up for all claims.
     """
     claims = state.objects("ResourceClaim")
     removed, added = diff_objects(previous.claims if previous is not None else {}, claims)
@@ -78,10 +80,11 @@ def _holdings(
 
 
 def _plain_holding(claim: Raw) -> AllocatedState | None:
-    """Return the holding of a claim that is not allocated, or whose results have nothing but names.
+    """Return the holding of a claim that is not allocated, or whose results have only names; None
+    for other claims.
 
-    Most claims of a large cluster are like that, and decoding them takes a tenth of an answer. None
-    for others.
+    Most claims of a large cluster are like that, and decoding them would take a tenth of the time
+    of an answer.
     """
     if not at(claim, "status", "allocation"):
         return _NOTHING_HELD
@@ -142,7 +145,7 @@ def _update(
 
 
 def _replace_part(whole: frozenset[T], before: frozenset[T], after: frozenset[T]) -> frozenset[T]:
-    """Return a set in which ``after`` stands for ``before``; the same set if nothing changes."""
+    """Return a set with ``before`` replaced by ``after``; the same set if nothing changes."""
     removed, added = before - after, after - whole
     whole = whole - removed if removed else whole
     return whole | added if added else whole

@@ -1,4 +1,4 @@
-"""Known bugs of a release that stop a pod which would fit without them."""
+"""Known bugs of a release that stop a pod which would otherwise fit."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,15 +17,15 @@ class DecisiveBug(Struct, frozen=True):
 
     bug: Bug
     mended: str
-    """The first release or patch release without the bug; "" if there is none."""
+    """The first release or patch release that fixes the bug; "" if there is none."""
     nodes: tuple[str, ...]
     """The nodes that the pod would fit on."""
     pool: str | None = None
-    """For ``pool-name-key``: the name of a pool with counters that several drivers have."""
+    """For ``pool-name-key``: a name that pools with counters of several drivers share."""
     drivers: tuple[str, ...] = ()
-    """The drivers of that pool."""
+    """The drivers of these pools."""
     counter_set: str | None = None
-    """One of its counter sets."""
+    """One of their counter sets."""
 
 
 def find_decisive_bug(
@@ -49,7 +49,7 @@ def find_decisive_bug(
         return None
 
     def attempt_without(bugs_off: frozenset[str]) -> Attempt:
-        """Attempt the pod with a scheduler that lacks bugs of the release."""
+        """Attempt to place the pod with a scheduler that lacks some bugs of the release."""
         features = replace(scheduler.features, bugs_off=bugs_off)
         return retry(Scheduler(scheduler.state, features))
 
@@ -74,8 +74,8 @@ def find_decisive_bug(
 
 
 def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Attempt]) -> Bug:
-    """Return the first bug without which the pod fits; else the first that stops it on its own when
-    the others are absent.
+    """Return the first bug without which the pod fits; or else the first that stops it when all
+    other bugs are absent.
     """
     if len(bugs) == 1:
         return bugs[0]
@@ -87,13 +87,15 @@ def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Att
 
 
 def _first_release_without(bug: Bug, release: str) -> str:
-    """Return the patch release of a release, or else the first later release, that lacks a bug."""
+    """Return the first patch release of a release, or else the first later release, that lacks a
+    bug.
+    """
     patch = next((fixed for fixed in bug.fixed if fixed.rpartition(".")[0] == release), "")
     return patch or next((one for one in RELEASES if one > bug.last), "")
 
 
 def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:
-    """Decide whether the cluster and the claims have the objects that the bug concerns."""
+    """Decide whether the cluster and the claims have the objects that trigger the bug."""
     specs = [claim.claim.spec.devices for claim in claims if claim.claim is not None]
     constraints = [constraint for spec in specs for constraint in spec.constraints]
     match bug.name:
@@ -122,7 +124,7 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
 
 
 def _pools_of_several_drivers(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:
-    """Return the drivers of each name that pools with counters of several drivers have."""
+    """Return, for each name that pools with counters of several drivers share, these drivers."""
     drivers: dict[str, set[str]] = {}
     for resource_slice in scheduler.slices:
         spec = resource_slice.spec

@@ -65,7 +65,7 @@ def check_node_affinity(pod: Pod, node: NodeInfo) -> Rejection | None:
 
 
 def names_in_affinity(selector: NodeSelector | None) -> frozenset[str] | None:
-    """Return the nodes that required node affinity names; None unless every term names some.
+    """Return the nodes that required node affinity names; None unless every term names a node.
 
     nodeaffinity.go PreFilter.
     """
@@ -91,7 +91,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Decide whether a pod's toleration tolerates a node's taint.
 
     k8s.io/api/core/v1/toleration.go ToleratesTaint. The operators Lt and Gt (gate
-    TaintTolerationComparisonOperators, alpha) tolerate nothing here.
+    TaintTolerationComparisonOperators, alpha) are treated as tolerating nothing.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False

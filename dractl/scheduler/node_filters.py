@@ -27,7 +27,7 @@ from dractl.views import Pod
 
 
 class NodeFilters:
-    """The filters for one pod. PreFilter's data for all nodes are gathered once."""
+    """The filters for one pod. The data that PreFilter collects for all nodes are computed once."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class NodeFilters:
 
     @property
     def is_local(self) -> bool:
-        """True if a node and the pods on it alone decide whether it is rejected."""
+        """True if the rejection of a node depends only on the node and the pods on it."""
         pod = self.pod
         return not (
             pod.spread_constraints
@@ -90,13 +90,13 @@ class NodeFilters:
 
     @property
     def fingerprint(self) -> str:
-        """The parts of the pod that decide about a node, if the filters are local."""
+        """The parts of the pod that decide about a node, for filters that are local."""
         pod = self.pod
         placement = pod.node_name, pod.node_selector, pod.node_affinity
         return repr((pod.requests, pod.tolerations, pod.host_ports, *placement))
 
     def exclude(self, pods: Sequence[Pod]) -> "NodeFilters":
-        """Return the same filters as if some pods were not on their nodes."""
+        """Return the same filters with some pods removed from their nodes."""
         snapshot = self.snapshot.exclude(pods)
         return NodeFilters(snapshot, self.pod, self.features, delegated=self.delegated)
 

@@ -1,5 +1,4 @@
-"""NodeResourcesFit and NodePorts: the resources and ports that a node has left beside its other
-pods.
+"""NodeResourcesFit and NodePorts: the resources and ports that a node's other pods leave free.
 
 kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, nodeports.
 """
@@ -23,7 +22,7 @@ from dractl.views.amounts import scheduler_units
 from dractl.views.pod import ANY_ADDRESS, HostPort
 
 _BASIC_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-"""The order in which fitsRequest looks at these; other resources come after them."""
+"""The order in which fitsRequest checks these resources; all other resources come after them."""
 
 
 class NodeResources:
@@ -85,7 +84,7 @@ class NodeResources:
 
     @cached_property
     def _request_units(self) -> Mapping[str, int]:
-        """The requests in the scheduler's units, in the order in which they are looked at."""
+        """The requests in the scheduler's units, in the order in which they are checked."""
 
         def order(name: str) -> tuple[int, str]:
             is_basic = name in _BASIC_RESOURCES
@@ -120,9 +119,10 @@ class NodeResources:
         return self._request_units[resource] > total_units.get(resource, 0)
 
     def _delegates(self, node: NodeInfo, resource: str) -> bool:
-        """Decide whether NodeResourcesFit leaves a resource to DRA: no device plugin has it there.
+        """Decide whether NodeResourcesFit leaves a resource to DRA, because no device plugin of the
+        node has it.
 
-        Up to 1.34 a device plugin that offers none counts as having it
+        Up to 1.34, a device plugin that offers zero of it counts as having it
         (shouldDelegateResourceToDRA).
         """
         if not self.features.has("delegates-unless-offered"):

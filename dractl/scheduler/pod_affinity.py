@@ -76,12 +76,14 @@ class PodAffinity:
 
     @cached_property
     def first_affinity_match(self) -> tuple[str, str] | None:
-        """The first pod that meets all affinity terms, and its node."""
+        """The first pod that meets all affinity terms, with its node."""
         matches = (entry for entry in self.others.bound_pods if self._matches_affinity(entry.pod))
         return next(((entry.pod.full_name, entry.node.name) for entry in matches), None)
 
     def match_in_other_namespace(self, term: AffinityTerm) -> str | None:
-        """Return the first pod with the labels of a term in a namespace that it does not name."""
+        """Return the first pod with the labels of a term that is in a namespace which the term does
+        not name.
+        """
         if term.selector is None:
             return None
         for entry in self.others.bound_pods:
@@ -139,7 +141,7 @@ class PodAffinity:
                 return term
         for term in terms:
             if node.labels[term.topology_key] not in domains[term.topology_key]:
-                # The first pod of a group that wants to be together may go anywhere.
+                # The first pod of a group with mutual affinity may go anywhere.
                 is_first = not any(domains.values()) and self._matches_affinity(self.pod)
                 return None if is_first else term
         return None

@@ -16,7 +16,9 @@ from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
 
 RESERVED_LIMIT = 256
-"""Pods that may use a claim at a time (resourceapi.ResourceClaimReservedForMaxSize)."""
+"""The maximum number of pods that may use a claim at the same time
+(resourceapi.ResourceClaimReservedForMaxSize).
+"""
 
 
 class ReservedLimit(PreBindFailure, frozen=True):
@@ -36,10 +38,10 @@ class ReservedLimit(PreBindFailure, frozen=True):
 
 
 class NoAllocationTime(PreBindFailure, frozen=True):
-    """The claim was allocated without a time, as by a scheduler without binding conditions.
+    """The claim's allocation has no time, such as one by a scheduler without binding conditions.
 
-    A scheduler that has them writes the time with the reservation of another pod, which the API
-    server refuses (dynamicresources.go bindClaim; pkg/apis/resource/validation,
+    A scheduler that has them adds the time when it reserves the claim for another pod, which the
+    API server refuses (dynamicresources.go bindClaim; pkg/apis/resource/validation,
     ValidateImmutableField of status.allocation).
     """
 
@@ -84,11 +86,11 @@ class ExtendedClaimRefused(PreBindFailure, frozen=True):
 
     pod: Pod
     refusals: tuple[QuotaExceeded, ...]
-    """The refusals of one quota, as one error of the API server names them."""
+    """The refusals of one quota, which one error of the API server lists."""
 
     @property
     def text(self) -> str:
-        """The scheduler's message, without the random end of the claim's name."""
+        """The scheduler's message, without the random suffix of the claim's name."""
         namespace, first = self.pod.namespace or DEFAULT_NAMESPACE, self.refusals[0]
         requested = ",".join(f"{r.resource}={r.need}" for r in self.refusals)
         used = ",".join(f"{r.resource}={r.used}" for r in self.refusals)
@@ -102,8 +104,8 @@ class ExtendedClaimRefused(PreBindFailure, frozen=True):
 
 
 class Miscounted(PreBindFailure, frozen=True):
-    """kubernetes#139016: scoring alternatives counts allocations against all claims, including
-    claims that were allocated before.
+    """kubernetes#139016: when alternatives are scored, the number of allocations is compared with
+    the number of all claims, including those that were allocated before.
     """
 
     open_claims: tuple[PodClaim, ...]
@@ -138,12 +140,12 @@ class PreBind:
         self.claims = claims
         self._all_nodes = nodes
         self.mapped_pod = pod if has_mapped_resources else None
-        """The pod, if a class provides an extended resource of it."""
+        """The pod, if a class provides one of its extended resources."""
         uid, group = ("", "") if pod is None else (pod.uid, pod.pod_group_name)
         self.unreserved_claims = [
             claim for claim in claims if claim.allocated and not claim.is_reserved_for(uid, group)
         ]
-        """The allocated claims that are to be reserved for the pod, too."""
+        """The allocated claims that still have to be reserved for the pod."""
 
     @cached_property
     def nodes(self) -> Sequence[NodeVerdict]:
@@ -207,7 +209,7 @@ class PreBind:
         return EmptyMapping(full_name, tuple(node.name for node in self.nodes))
 
     def _find_miscount(self) -> Miscounted | None:
-        """Return the failure of scoring, which happens if more than one node is left."""
+        """Return the failure of scoring, which occurs if more than one node remains."""
         if not self.features.has("score-of-allocated") or len(self.nodes) < 2:
             return None
         open_claims = tuple(

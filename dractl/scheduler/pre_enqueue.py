@@ -23,8 +23,8 @@ from dractl.scheduler.stops import Stop
 from dractl.views import ClaimTemplate, Pod
 
 _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-"""The annotation with the entry of the pod for which a claim was made
-(k8s.io/api resource/v1 PodResourceClaimAnnotation).
+"""The annotation that names the pod's entry for which a claim was made (k8s.io/api resource/v1
+PodResourceClaimAnnotation).
 """
 
 
@@ -46,7 +46,7 @@ class ClaimUnsetSource(Stop, frozen=True):
 
     pod_claim: str
     old_form: bool
-    """True if it has the field ``source`` of 1.30 and earlier, which is no longer read."""
+    """True if it has the field ``source`` of 1.30 and earlier, which later releases ignore."""
 
 
 class ClaimMissing(Stop, frozen=True):
@@ -57,7 +57,7 @@ class ClaimMissing(Stop, frozen=True):
     pod_claim: str
     claim: Key
     template: str | None = None
-    """The template that it was made from."""
+    """The template from which the claim was made."""
 
 
 class TemplateMissing(Stop, frozen=True):
@@ -75,7 +75,7 @@ class ClaimNotCreated(Stop, frozen=True):
     pod_claim: str
     template: Key
     event: str
-    """The newest FailedResourceClaimCreation about it."""
+    """The newest event FailedResourceClaimCreation about the claim."""
     template_is_younger: bool
     """True if the template was created after the pod."""
     pod_is_new: bool = False
@@ -83,11 +83,11 @@ class ClaimNotCreated(Stop, frozen=True):
     existing: str = ""
     """A claim that was made for the pod, and that the pod's status does not name."""
     template_since: str = ""
-    """When the template was created (RFC 3339); "" if unknown."""
+    """The time at which the template was created (RFC 3339); "" if unknown."""
 
     @property
     def template_came_later(self) -> bool:
-        """True if the controller has missed the template, which exists by now."""
+        """True if the controller has missed the template, which did not exist then."""
         return self.template_is_younger and self.event.endswith("not found")
 
 
@@ -102,7 +102,7 @@ class ClaimDeleting(Stop, frozen=True):
 
     claim: PodClaim
     users: tuple[str, ...]
-    """The pods that it is reserved for."""
+    """The pods for which the claim is reserved."""
     finalizers: tuple[str, ...]
 
 
@@ -121,8 +121,8 @@ class PreEnqueueResult(Struct, frozen=True):
 
 
 class _Resolution(Struct, frozen=True):
-    """The claim of one entry of ``spec.resourceClaims``; None if it does not exist, or none is
-    needed.
+    """The claim of one entry of ``spec.resourceClaims``; None if the claim does not exist, or if
+    none is needed.
     """
 
     claim: PodClaim | None = None
@@ -174,7 +174,9 @@ class _PreEnqueue:
         return self._look_up_generated(name, template)
 
     def _has_source(self, name: str) -> bool:
-        """Return True if an entry of this name has the form of Kubernetes up to 1.30."""
+        """Return True if the entry of this name has the field ``source`` of Kubernetes up to
+        1.30.
+        """
         references = self.view.claim_references
         return any(reference.has_source for reference in references if reference.name == name)
 
@@ -190,7 +192,7 @@ class _PreEnqueue:
             return _Resolution(stops=(self._explain_missing_claim(name, template),))
         claim_name = statuses[name]
         if not claim_name:
-            return _Resolution()  # the claim controller found that none is needed
+            return _Resolution()  # the claim controller has found that no claim is needed
         resolution = self._look_up(name, claim_name, template=template)
         claim = resolution.claim
         if claim is None or claim.claim is None or self._owns(claim.claim):
@@ -248,8 +250,8 @@ class _PreEnqueue:
         """Return a claim that the controller has made for an entry of the pod, though the pod's
         status does not name it; "" if there is none.
 
-        It writes the status when all claims of a pod are made
-        (kubernetes pkg/controller/resourceclaim/controller.go syncPod).
+        The controller writes the status only after it has made all claims of a pod (kubernetes
+        pkg/controller/resourceclaim/controller.go syncPod).
         """
         pod = self.view
         for key in self.state.claims_of_pod((self.namespace, pod.name)):
@@ -274,8 +276,8 @@ class _PreEnqueue:
         return _Resolution(pod_claim, tuple(refusals))
 
     def _share(self, name: str, template: str, shared: GroupClaim) -> _Resolution:
-        """Return the claim that all pods of a PodGroup share, as its controller has made it or
-        would make it.
+        """Return the claim that all pods of a PodGroup share, in its existing form, or in the form
+        in which its controller would make it.
         """
         claim_name, group = shared.name, shared.group
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:
@@ -312,7 +314,7 @@ class _PreEnqueue:
         }
 
     def _claim_name(self, name: str) -> str:
-        """Return the name of the claim that was made for the pod, or a name in its place."""
+        """Return the name of the claim that was made for the pod, or a placeholder for it."""
         for status in self.pod.status.resource_claim_statuses:
             if status.name == name and status.resource_claim_name:
                 return status.resource_claim_name

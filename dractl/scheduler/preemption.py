@@ -1,5 +1,5 @@
-"""PostFilter: the pods of lower priority that the scheduler evicts so that the filters before DRA
-let a pod through.
+"""PostFilter: the pods of lower priority that the scheduler evicts so that a pod passes the filters
+before DRA.
 
 kubernetes pkg/scheduler/framework/preemption/preemption.go and
 plugins/defaultpreemption/default_preemption.go. The scheduler never evicts a pod for its devices.
@@ -21,7 +21,8 @@ from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
 from dractl.views.quota import DisruptionBudget
 
-# DefaultPreemptionArgs: the nodes that are tried at most, as a number and as a share of all nodes.
+# DefaultPreemptionArgs: the maximum number of nodes that are tried, as a number and as a share of
+# all nodes.
 _MIN_CANDIDATE_NODES, _MIN_CANDIDATE_SHARE = 100, 0.1
 
 
@@ -31,12 +32,12 @@ class Preemption(Struct, frozen=True):
     nodes: tuple[NodeVerdict, ...] = ()
     """The verdicts with victims, if evictions help on some node."""
     texts: tuple[str, ...] = ()
-    """The sentences about all nodes, if they help on none."""
+    """The sentences about all nodes, if evictions help on none."""
 
 
 def victims_being_preempted(state: ClusterState, pod: Pod) -> tuple[str, ...]:
-    """Return the pods (``namespace/name``) that end on a pod's nominated node and have a lower
-    priority.
+    """Return the pods (``namespace/name``) with a lower priority that are terminating on a pod's
+    nominated node.
 
     The scheduler waits for them (plugins/defaultpreemption PodEligibleToPreemptOthers).
     """
@@ -55,10 +56,10 @@ def preempt(
     nodes: Sequence[NodeVerdict],
     dra_texts: Callable[[NodeVerdict], tuple[str, ...]],
 ) -> Preemption:
-    """Look for victims on each node.
+    """Search for victims on each node.
 
-    ``dra_texts`` gives the sentences of DRA about a node; none if the pod's claims can be allocated
-    there.
+    ``dra_texts`` returns the sentences of DRA about a node; none if the pod's claims can be
+    allocated there.
     """
     texts: list[str] = []
     verdicts: list[NodeVerdict] = []
@@ -92,10 +93,10 @@ def lower_priority_pods(pod: Pod, node: NodeInfo) -> list[Pod]:
 
 
 def select_victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
-    """Return the pods that have to go.
+    """Return the pods that have to be evicted.
 
-    Each is kept if the pod fits beside it: first the pods whose eviction violates a
-    PodDisruptionBudget, then the more important ones.
+    Each pod that can stay beside the new pod is kept. Pods whose eviction violates a
+    PodDisruptionBudget are tried first, then the more important ones.
     """
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
     protected = _budget_violations(filters.snapshot.budgets, ranked)
@@ -121,7 +122,7 @@ def _refusals_without(
 def _first_rejection_without(
     filters: NodeFilters, pods: Sequence[Pod], node: NodeInfo
 ) -> Rejection | None:
-    """Return the first filter that rejects a node without some of its pods."""
+    """Return the first filter that rejects a node even after some of its pods are removed."""
     filters = filters.exclude(pods) if pods else filters
     return filters.first_rejection(filters.snapshot.nodes[node.name])
 

@@ -1,8 +1,8 @@
 """ResourceQuotas: the quota that refuses one more claim or pod.
 
 kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
-(CheckRequest). Usage is counted from the objects, not read from ``status.used``, so that it holds
-after a change too.
+(CheckRequest). Usage is counted from the objects instead of ``status.used``, so that it is also
+right after a change.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,14 +30,14 @@ from dractl.views.quota import QuotaScope, ResourceQuota
 _REQUIRED_IF_LIMITED = frozenset(
     f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")
 )
-"""Resources that each container must request by amount if a quota limits them."""
+"""Resources for which each container must have a request or limit if a quota limits them."""
 
 
 class QuotaExceeded(Stop, frozen=True):
     """A ResourceQuota does not allow one more claim or pod."""
 
     pod_claim: str
-    """The claim; "" for a pod."""
+    """The claim; "" if a pod is refused."""
     quota: Key
     resource: str
     limit: Quantity
@@ -56,7 +56,7 @@ class PodsNotCreated(Stop, frozen=True):
 
 
 class QuotaRoom(Struct, frozen=True):
-    """The number of pods that quotas still admit."""
+    """The number of further pods that quotas admit."""
 
     copies: int
     refusal: QuotaExceeded
@@ -70,8 +70,8 @@ def find_exceeded_quotas(
     pod_claim: str,
     replaces: Key | None = None,
 ) -> list[QuotaExceeded]:
-    """Return the quotas that refuse to create ``claim``. ``replaces`` is an existing claim that it
-    takes over.
+    """Return the quotas that refuse the creation of ``claim``. ``replaces`` is an existing claim
+    that ``claim`` replaces.
     """
     charge = claim_charge(claim)
     limits = [
@@ -94,10 +94,10 @@ def find_exceeded_quotas(
 def find_quota_room(
     state: ClusterState, features: Features, pod: Raw, claims: Iterable[ResourceClaim]
 ) -> QuotaRoom | None:
-    """Return how many more of ``pod``, each with its own ``claims``, the quotas of its namespace
-    admit.
+    """Return how many more pods like ``pod``, each with its own ``claims``, the quotas of its
+    namespace admit.
 
-    None if no quota limits them.
+    Return None if no quota limits them.
     """
     view = Pod(pod)
     namespace = view.namespace or DEFAULT_NAMESPACE

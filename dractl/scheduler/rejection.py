@@ -31,7 +31,7 @@ class UntoleratedTaint(Struct, frozen=True):
 
 
 class LabelMismatch(Struct, frozen=True):
-    """An entry of the pod's ``nodeSelector`` that the node's labels lack."""
+    """An entry of the pod's ``nodeSelector`` that the node's labels do not satisfy."""
 
     key: str
     wanted: str
@@ -59,7 +59,7 @@ class TooManyPods(Struct, frozen=True):
 
 
 class InsufficientResource(Struct, frozen=True):
-    """The node has too little of a resource free."""
+    """The node has too little of a resource left."""
 
     resource: str
     wanted: Quantity
@@ -74,26 +74,26 @@ class MissingTopologyLabel(Struct, frozen=True):
 
 
 class SkewExceeded(Struct, frozen=True):
-    """One more pod here would exceed the ``maxSkew`` of a spread constraint."""
+    """One more pod on the node would exceed the ``maxSkew`` of a spread constraint."""
 
     key: str
     domain: str
     matching: int
-    """The matching pods of this domain."""
+    """The number of matching pods in the node's domain."""
     minimum: int
-    """The matching pods of the domain that has the fewest."""
+    """The number of matching pods in the domain that has the fewest."""
     max_skew: int
     emptiest: str = ""
-    """The domain that has the fewest."""
+    """The domain with the fewest matching pods."""
 
 
 class TooFewDomains(Struct, frozen=True):
-    """A spread constraint has fewer domains than ``minDomains``, so that its minimum is zero."""
+    """A spread constraint has fewer domains than ``minDomains``, so its minimum counts as zero."""
 
     key: str
     domain: str
     matching: int
-    """The matching pods of this domain."""
+    """The number of matching pods in the node's domain."""
     domains: int
     min_domains: int
 
@@ -103,15 +103,15 @@ class PodAffinityMismatch(Struct, frozen=True):
 
     key: str
     first_match: tuple[str, str] | None
-    """The first pod that matches elsewhere, and its node."""
+    """The first matching pod on another node, with that node."""
     labels: tuple[tuple[str, str], ...] = ()
     """The labels that the affinity asks for."""
     match_in_other_namespace: str | None = None
-    """A pod that has them in a namespace that the affinity does not name."""
+    """A pod with these labels in a namespace that the affinity does not name."""
 
 
 class AntiAffinityConflict(Struct, frozen=True):
-    """Anti-affinity between the pod and a pod of the node's domain."""
+    """Anti-affinity between the pod and a pod in the node's domain."""
 
     pod: str
     theirs: bool
@@ -119,7 +119,7 @@ class AntiAffinityConflict(Struct, frozen=True):
 
 
 class VolumeClaimConflict(Struct, frozen=True):
-    """A PersistentVolumeClaim for one pod only (ReadWriteOncePod) that another pod uses."""
+    """A PersistentVolumeClaim for a single pod (ReadWriteOncePod) that another pod uses."""
 
     claim: str
     pod: str
@@ -146,12 +146,14 @@ class ProvisioningElsewhere(Struct, frozen=True):
 
 
 class NoMatchingVolume(Struct, frozen=True):
-    """No volume matches a PersistentVolumeClaim here, and its StorageClass provisions none."""
+    """No volume matches a PersistentVolumeClaim on the node, and its StorageClass provisions
+    none.
+    """
 
     claim: str
     storage_class: str
     wanted: NodeSelector | None = None
-    """The nodes of a volume that would match."""
+    """The node selector of a volume that would match on other nodes."""
 
 
 class UnsupportedTopology(Struct, frozen=True):
@@ -170,7 +172,9 @@ class VolumeZoneMismatch(Struct, frozen=True):
 
 
 class VolumeClaimFault(Struct, frozen=True):
-    """The PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is about."""
+    """A fault of the PersistentVolumeClaim (``namespace/name``) that the plugin's sentence is
+    about.
+    """
 
     claim: str
     why: str = ""
@@ -203,11 +207,11 @@ UnmetRequirement = (
 
 
 class NodeLabel(Struct, frozen=True):
-    """A node's value of a label."""
+    """A label of a node, with its value."""
 
     key: str
     value: str | None
-    """None if the node has no such label."""
+    """The value; None if the node does not have the label."""
 
 
 class Rejection(Struct, frozen=True):
@@ -226,13 +230,13 @@ class Rejection(Struct, frozen=True):
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()
-    """The pods (``namespace/name``) in conflict with this one."""
+    """The pods (``namespace/name``) that conflict with this pod."""
 
 
 def find_label_mismatches(
     selector: NodeSelector, labels: Mapping[str, str]
 ) -> tuple[NodeLabel, ...]:
-    """Return a node's values of the labels that a selector compares and that do not match."""
+    """Return the labels that a selector compares and that do not match, with the node's values."""
     keys = (
         requirement.key
         for term in selector.node_selector_terms

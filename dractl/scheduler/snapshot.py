@@ -82,7 +82,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     pods: Mapping[Key, Pod]
     nodes: Mapping[str, NodeInfo]
     has_anti_affinity: bool
-    """True if the anti-affinity of some pod may keep others away."""
+    """True if the anti-affinity of some pod may keep other pods away."""
     budgets: tuple[DisruptionBudget, ...]
 
     def pod(self, raw: Raw) -> Pod:
@@ -114,7 +114,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
     """Return the snapshot of a cluster; unchanged nodes are shared with ``previous``."""
     previous = previous or Snapshot(ClusterState({}), {}, {}, has_anti_affinity=False, budgets=())
     removed, added = diff_objects(previous.pods, state.pods)
-    # Anti-affinity is looked for in all pods only if a pod that has some may be gone.
+    # All pods are searched for anti-affinity only if a pod that had some may be gone.
     suspects = state.pods.values() if previous.has_anti_affinity else added
     return Snapshot(
         state,
@@ -130,7 +130,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
 def _update_nodes(
     state: ClusterState, previous: Snapshot, with_other_pods: set[str]
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes with their pods; only changed ones are made again."""
+    """Return the nodes with their pods; only changed nodes are built again."""
     nodes = state.nodes
     pods_by_node: dict[str, list[Pod]] = {name: [] for name in with_other_pods}
     same_nodes = previous.state.objects("Node") is state.objects("Node")
@@ -151,11 +151,11 @@ def _update_nodes(
 
 
 def diff_objects(before: Mapping[Key, T], after: Mapping[Key, T]) -> tuple[list[T], list[T]]:
-    """Return the objects that a change removes, and the objects that it adds; a patched one is in
-    both.
+    """Return the objects that a change removes, and the objects that it adds; a patched object is
+    in both.
 
-    Objects are compared by identity. Most changes are in one place, so equal ends are cut off
-    first.
+    Objects are compared by identity. Most changes are in one place, so the equal objects at both
+    ends are skipped first.
     """
     old, new = list(before.values()), list(after.values())
     shorter = min(len(old), len(new))

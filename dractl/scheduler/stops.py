@@ -1,8 +1,8 @@
-"""Stops: causes that end an attempt before any node is looked at, or after one was found; each
-stands where it is made.
+"""Stops: causes that end an attempt before any node is tried, or after one was found. Each class is
+in the module that makes it.
 
-A pod that PreEnqueue holds back has no condition and no event (except for scheduling gates);
-refusals by PreFilter, Score and PreBind are in the pod's condition, in the sentence of ``text``.
+A pod that PreEnqueue holds back has no condition and no event (except for scheduling gates).
+Refusals by PreFilter, Score and PreBind are in the pod's condition, in the sentence of ``text``.
 """
 
 from typing import ClassVar
@@ -11,10 +11,10 @@ from msgspec import Struct
 
 
 class Stop(Struct, frozen=True):
-    """A failure before any node is looked at, in PreEnqueue or PreFilter."""
+    """A failure before any node is tried, in PreEnqueue or PreFilter."""
 
     absent: ClassVar[str] = ""
-    """The kind of an object that does not exist, if that is the failure."""
+    """The kind of the object that does not exist, if that is the failure."""
 
 
 class PreBindFailure(Struct, frozen=True):

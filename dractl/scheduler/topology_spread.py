@@ -23,7 +23,7 @@ from dractl.views.selectors import SpreadConstraint
 
 
 class DomainCounts(Struct, frozen=True):
-    """A constraint, and the matching pods in each of its domains."""
+    """A constraint, and the number of matching pods in each of its domains."""
 
     constraint: SpreadConstraint
     counts: Mapping[str, int]
@@ -38,9 +38,10 @@ class TopologySpread:
 
     @cached_property
     def domain_counts(self) -> Sequence[DomainCounts]:
-        """The matching pods by constraint and domain (calPreFilterState).
+        """The number of matching pods by constraint and domain (calPreFilterState).
 
-        Only nodes with the labels of all constraints count, and pods that are being deleted do not.
+        Only nodes with the labels of all constraints count; pods that are being deleted do not
+        count.
         """
         keys = {constraint.topology_key for constraint in self.pod.spread_constraints}
         nodes = [node for node in self.others.snapshot.nodes.values() if keys <= node.labels.keys()]

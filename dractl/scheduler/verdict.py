@@ -1,4 +1,4 @@
-"""The result of an attempt to place a pod: on every node, and altogether."""
+"""The result of an attempt to place a pod: on each node, and as a whole."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -20,15 +20,15 @@ class NodeVerdict(Struct, frozen=True):
     rejection: Rejection | None
     """The first filter that rejects the node."""
     unusable_claims: tuple[PodClaim, ...]
-    """Allocated claims that cannot be used here."""
+    """Allocated claims that cannot be used on the node."""
     claims: tuple[PodClaim, ...]
     """The claims to allocate."""
     allocator_verdict: Verdict | None
-    """The allocator's verdict on the claims, also if a filter rejects the node; None if there are
-    none to allocate.
+    """The allocator's verdict on the claims, which exists even if a filter rejects the node; None
+    if there is nothing to allocate.
     """
     group: Hashable = None
-    """Equal for nodes that look the same to the allocator."""
+    """A key that is equal for nodes that the allocator cannot tell apart."""
     victims: tuple[str, ...] = ()
     """The pods of lower priority that the scheduler evicts, so that no filter rejects the node."""
 
@@ -45,7 +45,7 @@ class NodeVerdict(Struct, frozen=True):
 
     @property
     def fits(self) -> bool:
-        """True if the pod can run here."""
+        """True if the pod can run on the node."""
         passes = self.rejection is None or bool(self.victims)
         return passes and not self.unusable_claims and self.allocates
 
@@ -59,13 +59,13 @@ class Attempt(Struct, frozen=True, dict=True):
     """kube-scheduler's attempt to place a pod, or a claim as if a pod without other requirements
     used it.
 
-    Either a stop ends it before any node, or a node's error ends it for all nodes, or it fails
-    after a node was found, or it fits, or no node fits.
+    Either a stop ends it before any node is tried, or a node's error ends it for all nodes, or it
+    fails after a node was found, or the pod fits, or no node fits.
     """
 
     claims: tuple[PodClaim, ...]
     stops: tuple[Stop, ...] = ()
-    """The failures before any node is looked at."""
+    """The failures before any node is tried."""
     nodes: tuple[NodeVerdict, ...] = ()
     fatal_node: NodeVerdict | None = None
     """The node whose error ends the attempt for all nodes."""
@@ -88,9 +88,9 @@ class Attempt(Struct, frozen=True, dict=True):
         """Return the allocated claim that PostFilter releases, so that the next attempt allocates
         it again.
 
-        No node fits the pod with this ``uid``, the claim alone keeps it from a node, and nobody
-        else uses it. If there are several such claims, the scheduler picks one at random
-        (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
+        It does so if no node fits the pod with this ``uid``, only the claim keeps the pod from a
+        node, and no other pod uses the claim. If there are several such claims, the scheduler picks
+        one at random (dynamicresources.go PostFilter, deallocateOrDeletePodClaims).
         """
         if self.fits or self.fatal_node is not None:
             return None

@@ -41,7 +41,7 @@ from dractl.views.volumes import (
 )
 
 _AVAILABLE_PHASES = ("Available", "")
-"""A manifest has no phase yet."""
+"""A manifest has no phase"""
 _TOPOLOGY_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -59,7 +59,7 @@ class VolumeUnusable(Stop, frozen=True):
     text: str
     """The plugin's message."""
     claim: Raw | None = None
-    """The claim, if there is one or one will be made."""
+    """The claim, if it exists or will be made."""
 
 
 class _ClaimUser(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Volumes:
         self.snapshot = snapshot
         self.pod = pod
         self.are_known = True
-        """False if the input lacks objects, so that nothing can be said of some volume."""
+        """False if the input lacks objects, so that some volume cannot be judged."""
         self.stop: VolumeUnusable | None = None
         self.bound: list[PersistentVolumeClaim] = []
         self.delayed: list[PersistentVolumeClaim] = []
@@ -178,13 +178,14 @@ class Volumes:
         elif self._is_delayed(claim):
             self.delayed.append(claim)
         elif is_created and self._storage_class(claim).exists:
-            self.are_known = False  # it is bound at once, and nobody knows yet where its volume is
+            # The claim is bound immediately, and it is unknown where its volume is
+            self.are_known = False
         else:
             return False
         return True
 
     def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
-        """Decide whether the claim is bound when a pod that uses it is scheduled.
+        """Decide whether the claim is bound only when a pod that uses it is scheduled.
 
         IsDelayBindingMode.
         """
@@ -217,7 +218,7 @@ class Volumes:
 
     @cached_property
     def _other_user(self) -> _ClaimUser | None:
-        """Another pod that uses a claim of the pod that only one pod may use."""
+        """Return another pod that uses a claim which only one pod may use."""
         names = {
             claim.name
             for claim in (*self.bound, *self.delayed)
@@ -237,8 +238,8 @@ class Volumes:
     # -- VolumeBinding ---------------------------------------------------------------------------
 
     def check_binding(self, node: NodeInfo) -> Rejection | None:
-        """Reject a node from which bound volumes cannot be used, or that has or gets none for other
-        claims.
+        """Reject a node on which bound volumes cannot be used, or on which the other claims cannot
+        get a volume.
         """
         if not self.are_known:
             return None
@@ -304,11 +305,11 @@ class Volumes:
     def _match(
         self, claim: PersistentVolumeClaim, node: NodeInfo | None, chosen: AbstractSet[str]
     ) -> PersistentVolume | None:
-        """Return the volume that is meant for a claim, or the smallest that fits it.
+        """Return the volume that is reserved for a claim, or the smallest one that fits it.
 
         FindMatchingVolume.
 
-        Without ``node`` it may be anywhere.
+        Without ``node``, the volume may be anywhere.
         """
         smallest: PersistentVolume | None = None
         for volume in _volumes(self.state):
@@ -368,7 +369,7 @@ def _default_class(state: ClusterState) -> str:
 
 
 def _may_match(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Decide whether a volume can be bound to a claim, as far as both say it themselves."""
+    """Decide whether a volume can be bound to a claim, as far as the two specs determine it."""
     return (
         not volume.deletion_timestamp
         and (volume.claim_reference is None or volume.is_for(claim))
@@ -380,7 +381,7 @@ def _may_match(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Decide whether a volume that is meant for no claim is free and meets the demands of a
+    """Decide whether a volume that is not reserved for a claim is free and meets the demands of a
     claim.
     """
     return (
@@ -391,8 +392,8 @@ def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
-    """Decide whether the node affinity of a volume allows the node (CheckNodeAffinity looks at
-    labels only).
+    """Decide whether the node affinity of a volume allows the node (CheckNodeAffinity compares only
+    labels).
     """
     affinity = volume.node_affinity
     return affinity is None or matches_some_term(affinity, "", node.labels)

@@ -1,4 +1,6 @@
-"""kube-scheduler's newest words about a pod, compared with the sentence that it would print now."""
+"""kube-scheduler's newest message about a pod, compared with the message that it would write
+now.
+"""
 
 import re
 
@@ -21,7 +23,7 @@ RETRY_SECONDS = 300
 pkg/scheduler/backend/queue/scheduling_queue.go DefaultPodMaxInUnschedulablePodsDuration).
 """
 FAILURE = "SchedulerError"
-"""The reason of a condition for an attempt that ended in an error, not in a refusal."""
+"""The reason of a condition for an attempt that ended in an error instead of a refusal."""
 _PREEMPTION = re.compile(r" (?:still not schedulable, |no new claims to deallocate, )?preemption: ")
 _GROUP_WORDS = "pod group is unschedulable"
 """kubernetes pkg/scheduler/schedule_one_podgroup.go."""
@@ -29,20 +31,21 @@ _DEVICE = re.compile(r"\bon device \S+:")
 
 
 class SchedulerWords(Struct, frozen=True):
-    """kube-scheduler's newest words about a pod that it has not placed."""
+    """kube-scheduler's newest message about a pod that it has not placed."""
 
     message: str
     reason: str
-    """``Unschedulable``, ``SchedulerError`` ...; "" if only an event has them."""
+    """``Unschedulable``, ``SchedulerError`` and so on; "" if only an event has the message."""
     at: str
-    """When they were written last (RFC 3339); "" if unknown."""
+    """The time at which the message was last written (RFC 3339); "" if unknown."""
     since: str = ""
-    """When they were written first."""
+    """The time at which the message was first written."""
     count: int = 1
-    """The number of times that an event repeats the words."""
+    """The number of times that an event repeats the message."""
     agrees: bool | None = None
-    """True if kube-scheduler would print them now, by the objects of the input; None if the objects
-    are newer than the words, or are not all that it looks at.
+    """True if kube-scheduler would write the same message now, judging by the objects of the input.
+    None if the objects are newer than the message, or do not include everything that kube-scheduler
+    reads.
     """
 
     @property
@@ -61,7 +64,9 @@ class SchedulerWords(Struct, frozen=True):
 
 
 def find_scheduler_words(state: ClusterState, pod: Pod) -> SchedulerWords | None:
-    """Return the newest words about a pod, of its condition or an event; None if there are none."""
+    """Return the newest message about a pod, from its condition or an event; None if there is
+    none.
+    """
     condition = pod.condition("PodScheduled")
     refusal = condition.message if condition.status == "False" else ""
     failures = [
@@ -90,11 +95,11 @@ def find_scheduler_words(state: ClusterState, pod: Pod) -> SchedulerWords | None
 def compare_words(
     scheduler: Scheduler, pod: Pod, words: SchedulerWords, attempt: Attempt, *, complete: bool
 ) -> bool | None:
-    """Return True if kube-scheduler's words equal the words of the attempt, False if they differ.
+    """Return True if kube-scheduler's message equals that of the attempt, False if they differ.
 
-    None if the comparison proves nothing: the objects are newer than the words, another plugin has
-    spoken, the pod waits for its group or for pods that it preempts, or the input is not
-    ``complete``.
+    None if the comparison proves nothing: the objects are newer than the message, another plugin
+    has refused the pod, the pod waits for its group or for pods that it preempts, or the input is
+    not ``complete``.
     """
     state, volumes = scheduler.state, scheduler.volumes_of(pod).are_known
     if attempt.message is not None and _is_same(words.message, attempt.message):
@@ -106,12 +111,14 @@ def compare_words(
     if not written or newest_change(state)[:TIMESTAMP_SECONDS] >= written:
         return None
     if attempt.fits and not words.is_failure and not _has_lasted(state, words):
-        return None  # a deletion leaves no time behind, and the scheduler retries only later
+        return None  # a deletion leaves no trace of its time, and the scheduler retries only later
     return False
 
 
 def _has_lasted(state: ClusterState, words: SchedulerWords) -> bool:
-    """Return True if kube-scheduler has repeated the words beyond its retry time, until now."""
+    """Return True if kube-scheduler has repeated the message for longer than its retry time, until
+    now.
+    """
     first, last, now = parse_timestamp(words.since), parse_timestamp(words.at), read_time(state)
     if words.count < 2 or first is None or last is None or now is None:
         return False
@@ -119,10 +126,11 @@ def _has_lasted(state: ClusterState, words: SchedulerWords) -> bool:
 
 
 def _is_same(message: str, other: str) -> bool:
-    """Return True if two messages say the same of the pod and its nodes.
+    """Return True if two messages mean the same for the pod and its nodes.
 
-    Three parts may differ: the words on preemption at the end, the device at which an error ends
-    the attempt (it depends on the node that is tried first), and the end of an event, which is cut.
+    Three parts may differ: the sentence on preemption at the end, the device at which an error ends
+    the attempt (it depends on the node that is tried first), and the end of an event's message,
+    which is cut off.
     """
     first, second = _normalize(message), _normalize(other)
     if len(message.encode()) >= MAX_EVENT_BYTES - len("..."):

@@ -1,7 +1,7 @@
 """Rejections by the API server: of changed objects, and of pods that controllers create.
 
 An object of the cluster was accepted once, and the server compares a changed object with the old
-one (ratcheting). So violations that an object already has are not held against a change of it.
+one (ratcheting). So a change is not rejected for violations that the object already had.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,7 +52,7 @@ def find_rejection(state: ClusterState, changes: Iterable[Change], target: Targe
 def _reject_change(
     state: ClusterState, changed_state: ClusterState, change: Change, target: Target
 ) -> set[Rejection]:
-    """Return the rejections that an object has after a change, and did not have before it."""
+    """Return the rejections that apply to an object after a change, but not before it."""
     match change:
         case Patch(name):
             kind, key = parse_target(name)
@@ -105,8 +105,8 @@ def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
 def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str | None:
     """Return why the API server refuses to create a pod; None if it creates it.
 
-    The pod is like another one that it has accepted before. So only quotas and LimitRanges matter:
-    no fix changes a field that Pod Security looks at.
+    The API server has already accepted a pod like this. So only quotas and LimitRanges matter: no
+    fix changes a field that Pod Security checks.
     """
     missing_requests = find_missing_requests(state, pod)
     if missing_requests is not None:

@@ -106,9 +106,9 @@ def list_changed_workloads(
 
 
 def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change]) -> tuple[Key, ...]:
-    """Return the deleted pods that a finalizer keeps: their names are not free for new pods.
+    """Return the deleted pods that a finalizer keeps, so that new pods cannot have their names.
 
-    Kubernetes' own finalizers do not count; its controllers remove them in time.
+    Kubernetes' own finalizers do not count; its controllers remove them soon.
     """
     return tuple(key for key in _list_deleted(changes, "Pod") if state.pod(key).foreign_finalizers)
 
@@ -130,7 +130,7 @@ def find_pods_with_deleted_claims(state: ClusterState, changes: Sequence[Change]
 
 
 def find_affected_nodes(scheduler: Scheduler, changes: Sequence[Change]) -> frozenset[str] | None:
-    """Return the nodes on which the changes can help other pods; None if it may be any node."""
+    """Return the nodes on which the changes can help other pods; None if any node is possible."""
     nodes: set[str] = set()
     for change in changes:
         affected = _nodes_affected_by(scheduler, change)

@@ -10,7 +10,7 @@ def mark_evicted(pod: Pod) -> Pod:
     """Return a pod with the condition that every eviction sets before the deletion.
 
     The eviction API (pkg/registry/core/pod/storage/eviction.go addConditionAndDeletePod) and the
-    eviction controllers do, and the failure policy of a Job may ignore such pods.
+    eviction controllers set it. The failure policy of a Job may ignore such pods.
     """
     condition = {"type": "DisruptionTarget", "status": "True"}
     conditions = [*items(pod.status.get("conditions")), condition]
@@ -18,9 +18,9 @@ def mark_evicted(pod: Pod) -> Pod:
 
 
 def mark_failed(pod: Pod) -> Pod:
-    """Return a pod whose containers have been killed, without a condition that says why.
+    """Return a pod whose containers have been killed, without a condition that states the reason.
 
-    The owner still has to notice it: the phase stays.
+    Its phase stays, since the owner still has to notice the failure.
     """
     killed = {"terminated": {"exitCode": _EXIT_CODE_OF_SIGKILL}}
     statuses = [

@@ -17,12 +17,12 @@ class JobFailure(Struct, frozen=True):
     """Pods that end, and pods that a JobSet creates instead."""
 
     finished_jobs: dict[WorkloadKey, str]
-    """Jobs that create no further pods by themselves, each with the message that it has failed;
-    the message is empty if its JobSet restarts the Job.
+    """Jobs that create no more pods by themselves, each with a message about its failure; the
+    message is empty if its JobSet restarts the Job.
     """
 
     note: str = ""
-    """The action of the JobSet, as a sentence; empty if the message says it."""
+    """The action of the JobSet, as a sentence; empty if the message already states it."""
 
 
 def fail_job(

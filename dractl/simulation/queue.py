@@ -18,7 +18,7 @@ from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
 from dractl.views import Pod
 
 PlacementCache = dict[Hashable, NodeVerdict | None]
-"""The node that a pod got, by the history of the cluster until then."""
+"""The node that a pod got, by the pod and the history of the cluster up to then."""
 
 
 class QueuedPod(Struct, frozen=True):
@@ -28,7 +28,9 @@ class QueuedPod(Struct, frozen=True):
     """The pod."""
 
     generates_claims: bool = False
-    """Whether its claims are generated from their templates now; else it keeps its present ones."""
+    """Whether its claims are generated from their templates now; otherwise it keeps its present
+    claims.
+    """
 
     nodes: frozenset[str] | None = None
     """Nodes that are tried; None for all."""
@@ -62,9 +64,9 @@ def build_queue(
 ) -> list[QueuedPod]:
     """Return the queue of a changed cluster, up to the last new pod or subject.
 
-    ``new_pods`` and ``subjects`` are identities (``pod_identity``). These pods may use
-    ``nodes``; pods ahead of them may use only ``affected_nodes``: the change does not help them
-    elsewhere.
+    ``new_pods`` and ``subjects`` are identities (``pod_identity``). These pods may use ``nodes``.
+    Pods ahead of them may use only ``affected_nodes``, since the change does not help them on other
+    nodes.
     """
     queue: list[QueuedPod] = []
     end = 0
@@ -85,9 +87,9 @@ def schedule_pods(
 ) -> QueueResult:
     """Try each pod once, in the order of the queue, until a subject gets a node.
 
-    Once a pod gets no node, pods that the scheduler cannot tell from it are not tried. ``history``
-    identifies the cluster: after the same changes, the pods ahead of several subjects are tried
-    only once (``cache``).
+    Once a pod gets no node, pods that are equal to it for the scheduler are not tried. ``history``
+    identifies the cluster in ``cache``, so that pods ahead of several subjects are tried only once
+    after the same changes.
     """
     placements: list[tuple[Key, str]] = []
     unschedulable: set[Hashable] = set()
@@ -114,7 +116,9 @@ def schedule_pods(
 def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
-    """Return the node that a pod gets: with few victims, then with few pods of this queue."""
+    """Return the node that a pod gets: a node with few victims, or else with few pods of this
+    queue.
+    """
     if group_object(entry.pod) is not None and not _gang_starts(scheduler, entry):
         return None
     attempt = scheduler.attempt_pod(
@@ -139,9 +143,9 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Schedule
 def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:
     """Return whether the gang of a pod starts.
 
-    Its other pods keep their claims, whatever the templates would generate now. So a gang does
-    not start while a pending member has an outdated claim. Claims of pods that were just created
-    are generated before the gang is tried.
+    Its other pods keep their claims, even if the templates would generate different ones now. So a
+    gang does not start while a pending member has an outdated claim. Claims of pods that were just
+    created are generated before the gang is tried.
     """
     pod = entry.pod
     state, new_pod = scheduler.state, _with_server_metadata(pod)
@@ -174,7 +178,9 @@ def _with_server_metadata(pod: Pod) -> dict[str, Any]:
 
 
 def _remove_unallocated_claims(state: ClusterState, pod: Pod) -> ClusterState:
-    """Remove the claims that a pod had while it waited: its allocated ones have other names."""
+    """Remove the claims that a pod had while it waited, since its allocated claims have other
+    names.
+    """
     keys = {(pod.key[0], name) for name in pod.claim_statuses.values()}
     unallocated = {key for key in keys if not state.claim(key).is_allocated}
     if not unallocated:

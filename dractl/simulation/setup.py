@@ -1,5 +1,5 @@
-"""The start of a simulation: the changed cluster, and the facts that stay the same in all
-rounds.
+"""The start of a simulation: the changed cluster, and the facts that stay the same in every
+round.
 """
 
 from collections.abc import Collection, Hashable, Sequence
@@ -35,7 +35,9 @@ class SimulationOptions(Struct, frozen=True):
     """Further facts about a change."""
 
     new_pod_spec: Raw | None = None
-    """Spec of the pods that the subject's workload creates after the change; None if unchanged."""
+    """Spec of the pods that the subject's workload creates after the change; None if it is
+    unchanged.
+    """
 
     recreated_pods: tuple[Key, ...] = ()
     """Pods that a new pod of the same name replaces."""
@@ -44,7 +46,7 @@ class SimulationOptions(Struct, frozen=True):
     """Changes that are applied first, and that no controller reverts."""
 
     candidate_nodes: frozenset[str] | None = None
-    """Nodes known to fit the subject if no pod is ahead of it; None if they are unknown."""
+    """Nodes known to fit the subject if no other pod comes first; None if they are unknown."""
 
 
 DEFAULT_OPTIONS = SimulationOptions()
@@ -57,7 +59,7 @@ class Subject(Struct, frozen=True):
     """Namespace and name of the pod."""
 
     identities: frozenset[str]
-    """Identities of the pod before the change, and of a new pod of its name."""
+    """Identities of the pod before the change, and of a new pod with its name."""
 
     workload: WorkloadKey | None
     """Workload of the pod; None for a bare pod."""
@@ -66,7 +68,7 @@ class Subject(Struct, frozen=True):
     """Pods of the workload that had a node before the change."""
 
     new_spec: Raw | None
-    """Spec of the pods that the workload creates after the change; None if unchanged."""
+    """Spec of the pods that the workload creates after the change; None if it is unchanged."""
 
 
 class WorkloadPods(Struct, frozen=True):
@@ -92,7 +94,7 @@ class Setup(Struct, frozen=True):
     """The cluster right after the change."""
 
     history: tuple[Hashable, ...]
-    """Events that distinguish ``state`` from the cluster before the change."""
+    """Events by which ``state`` differs from the cluster before the change."""
 
     terminating_pods: tuple[Key, ...]
     """Deleted pods that a finalizer keeps in the cluster."""
@@ -111,15 +113,17 @@ class Setup(Struct, frozen=True):
 
     @property
     def deleted_pod_count(self) -> int:
-        """The number of pods that the change deletes: so many may have to be created."""
+        """The number of pods that the change deletes, and the most that may have to be created for
+        them.
+        """
         return sum(len(pods.deleted) for pods in self.workloads.values())
 
 
 def prepare(
     scheduler: Scheduler, changes: Sequence[Change], subject: Key, options: SimulationOptions
 ) -> Setup:
-    """Apply the changes and find the objects that they concern. Raises PatchError if one does not
-    apply.
+    """Apply the changes and find the objects that they concern. Raises PatchError if a change does
+    not apply.
     """
     before = scheduler.state
     changes = (*changes, *delete_whole_groups(before, changes), *suspend_jobs(before, changes))
@@ -154,7 +158,7 @@ def _keep_pending_pods(
 ) -> ClusterState:
     """Leave deleted pods without a node Terminating if a finalizer keeps them.
 
-    A deleted pod with a node is gone for our purposes: its containers end, and it uses nothing.
+    A deleted pod with a node counts as gone: its containers end, and it uses no resources.
     """
     for key in terminating_pods:
         pod = before.pod(key)
@@ -178,7 +182,7 @@ def _describe_subject(scheduler: Scheduler, key: Key, new_spec: Raw | None) -> S
 
 
 def _give_subject_new_uid(before: ClusterState, state: ClusterState, key: Key) -> ClusterState:
-    """Give the subject a UID if the change replaces it by a manifest without one."""
+    """Give the subject a UID if the change replaces it by a manifest without a UID."""
     pod = state.pod(key)
     if not pod.exists or not before.pod(key).uid or pod.uid:
         return state

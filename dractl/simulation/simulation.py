@@ -29,10 +29,10 @@ from dractl.simulation.workload_pods import (
 )
 from dractl.views import Pod
 
-MAX_ROUNDS = 12  # a rollout that needs more does not depend on the change
-MAX_CREATED_PODS = 24  # further pods of a rollout are like these
+MAX_ROUNDS = 12  # a rollout with more rounds does not depend on the change
+MAX_CREATED_PODS = 24  # further pods of a rollout would be like these
 NO_SUBJECT: Key = ("", "")
-"""The subject of a simulation that goes on until no controller acts."""
+"""The subject of a simulation that continues until no controller acts."""
 
 
 class SimulationResult(Struct, frozen=True):
@@ -51,10 +51,10 @@ class SimulationResult(Struct, frozen=True):
     """Pods of ``placements`` that waited before the change, the subject included."""
 
     successors: Mapping[Key, Key] = {}
-    """Pods that controllers created, each with the pod that it is like."""
+    """The pods that controllers created, each with the pod on which it is modelled."""
 
     ended_pods: tuple[Key, ...] = ()
-    """Pods that had a node before the change, and are gone."""
+    """Pods that had a node before the change and no longer exist."""
 
     rejections: tuple[str, ...] = ()
     """Messages about pods that the API server refuses to create."""
@@ -77,7 +77,7 @@ def simulate(
 ) -> SimulationResult:
     """Simulate ``changes`` to the cluster of ``scheduler`` until the subject runs.
 
-    It also stops once no controller acts. Raises PatchError if a change does not apply.
+    It also stops when no controller acts any longer. Raises PatchError if a change does not apply.
     """
     simulation = Simulation.start(prepare(scheduler, changes, subject, options))
     for _ in range(max(MAX_ROUNDS, simulation.setup.deleted_pod_count)):
@@ -101,28 +101,30 @@ class Simulation(Struct):
     """The cluster now."""
 
     history: list[Hashable]
-    """Events that distinguish ``state`` from the cluster before the change."""
+    """Events by which ``state`` differs from the cluster before the change."""
 
     subject_identities: set[str]
     """Identities of the pods whose placement answers the question."""
 
     subject_runs: bool = False
-    """Whether one of these pods has a node."""
+    """Whether one of the pods in ``subject_identities`` has a node."""
 
     created_uids: set[str] = field(default_factory=set)
     """UIDs of the pods that controllers have created."""
 
     successors: dict[Key, Key] = field(default_factory=dict)
-    """These pods, each with the pod that it is like."""
+    """The created pods, each with the pod on which it is modelled."""
 
     rejection_counts: Counter[WorkloadKey] = field(default_factory=Counter)
-    """Number of pods that the API server has refused to create, by workload."""
+    """The number of pods that the API server has refused to create, by workload."""
 
     rejections: list[str] = field(default_factory=list)
-    """Messages about these pods."""
+    """Messages about the refused pods."""
 
     finished_jobs: dict[WorkloadKey, str] = field(default_factory=dict)
-    """Jobs that act no more, each with the message that it fails; empty for a restarted Job."""
+    """Jobs that no longer act, each with a message about its failure; the message is empty for a
+    restarted Job.
+    """
 
     notes: list[str] = field(default_factory=list)
     """Side effects and assumptions."""
@@ -144,7 +146,7 @@ class Simulation(Struct):
     # -- controllers --
 
     def reconcile_controllers(self) -> bool:
-        """Let the controller of each workload act once. Return whether one did."""
+        """Let the controller of each workload act once. Return True if any of them did."""
         acted = False
         for workload in self.setup.workloads:
             if workload not in self.finished_jobs:
@@ -247,7 +249,7 @@ class Simulation(Struct):
         self.subject_runs = self._subject_has_node()
 
     def _subject_has_node(self) -> bool:
-        """Return whether the subject has a node, or its workload one bound replica more."""
+        """Return whether the subject has a node, or its workload has one more bound replica."""
         subject = self.setup.subject
         if self.state.pod(subject.key).node_name:
             return True

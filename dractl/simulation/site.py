@@ -1,4 +1,6 @@
-"""A cluster of described machines, judged as if conditions on values that they cannot know held."""
+"""A cluster of described machines, judged under the assumption that conditions on values which
+these machines cannot know hold.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,16 +18,16 @@ _KINDS_WITH_SELECTORS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
 
 
 class Assumption(Struct, frozen=True):
-    """A cluster in which conditions on the site's values are left out of selectors."""
+    """A cluster whose selectors lack the conditions on values that depend on the site."""
 
     state: ClusterState
     """The cluster with these selectors."""
     names: tuple[str, ...] = ()
-    """The attributes that selectors read and described machines cannot know."""
+    """The attributes that selectors read and that described machines cannot know."""
 
     @property
     def note(self) -> str:
-        """The note on the assumptions; empty if there are none."""
+        """A note about the assumptions; empty if there are none."""
         if not self.names:
             return ""
         return (
@@ -35,10 +37,10 @@ class Assumption(Struct, frozen=True):
 
 
 def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assumption:
-    """Leave conditions on the site's values out of selectors.
+    """Remove conditions on values that depend on the site from selectors.
 
-    ``drivers`` are the drivers whose devices are all on described machines: published devices show
-    such values.
+    ``drivers`` are the drivers all of whose devices are on described machines: published devices
+    have such values.
     """
     names = frozenset[str]().union(*map(site_attributes_of, drivers))
     if not names:
@@ -55,9 +57,9 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
 
 
 def restore_selectors(state: ClusterState, written: ClusterState) -> ClusterState:
-    """Return the state with the selectors that objects of ``written`` have.
+    """Return the state with the selectors as they are in the objects of ``written``.
 
-    An autoscaler judges before there is a machine, so nothing is assumed of its site.
+    An autoscaler judges before there is a machine, so for it nothing is assumed about the site.
     """
     restored = {
         kind: {
@@ -70,7 +72,7 @@ def restore_selectors(state: ClusterState, written: ClusterState) -> ClusterStat
 
 
 def drivers_on_described_machines(slices: Iterable[Raw]) -> frozenset[str]:
-    """Return the drivers all of whose slices are of described machines."""
+    """Return the drivers whose slices all belong to described machines."""
     drivers: dict[str, bool] = {}
     for item in slices:
         driver = slice_of(item).driver

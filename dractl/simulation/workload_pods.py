@@ -9,7 +9,7 @@ from dractl.simulation.controllers import filter_active_pods
 from dractl.views import Key, Pod
 
 WorkloadKey = tuple[str, Key]
-"""Kind, and namespace and name, of a workload."""
+"""The kind of a workload, and its namespace and name."""
 
 NEW_SUFFIX = "-new"
 """End of the name and UID of pods that the simulation creates."""
@@ -24,7 +24,7 @@ def pod_identity(pod: Pod) -> str:
 
 
 def workload_key(pod: Pod) -> WorkloadKey | None:
-    """Return the workload that defines a pod; None for a bare pod."""
+    """Return the workload that defines a pod; None for a pod without a controller."""
     if pod.workload is None:
         return None
     kind, name = pod.workload
@@ -48,7 +48,7 @@ def count_bound_pods(pods: Iterable[Pod]) -> int:
 def clone_pod(pod: Pod, owner_kind: str, number: int, spec: Raw | None) -> dict[str, Any]:
     """Return a new pod as the controller of ``owner_kind`` creates it.
 
-    It is like ``pod``, or has ``spec`` if that is given; ``number`` makes its UID unique.
+    It is a copy of ``pod``, with ``spec`` if that is given; ``number`` makes its UID unique.
     """
     uid = f"{pod.name}-{number}{NEW_SUFFIX}"
     metadata = {k: v for k, v in pod.metadata.items() if k in _CLONED_METADATA}

@@ -2,10 +2,10 @@
 PCIe tree.
 
 rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the
-NIC's functions are on one PCIe root, and its *Data Direct* function, through which it reaches the
-GPU, is on the GPU's. On boards with ConnectX switches, the NIC and the GPU are below one upstream
-port of the NIC's switch. ``rdma_topo``'s third kind, all NICs and GPUs of a NUMA node, adds nothing
-to the NUMA node and is left out.
+NIC's functions are on one PCIe root. Its *Data Direct* function, through which it reaches the GPU,
+is on the root of the GPU. On boards with ConnectX switches, the NIC and the GPU are below one
+upstream port of the NIC's switch. ``rdma_topo``'s third kind, all NICs and GPUs of a NUMA node,
+adds nothing to the NUMA node and is left out.
 """
 
 from collections.abc import Iterator
@@ -52,9 +52,9 @@ def is_connectx(device: PciDevice) -> bool:
 def complexes(machine: Machine) -> tuple[Complex, ...]:
     """Return the machine's complexes by the address of their NIC.
 
-    As in rdma_topo (PCITopo.__detect_topo_type), inline ones only count on machines without a Data
-    Direct function and without a GPU at a root port: with one, NICs and GPUs belong together by
-    NUMA node.
+    As in rdma_topo (PCITopo.__detect_topo_type), inline complexes count only on machines that have
+    neither a Data Direct function nor a GPU at a root port; on other machines, NICs and GPUs are
+    grouped by NUMA node.
     """
     if any(map(is_data_direct, machine.pci_devices)):
         pairs = tuple(_data_direct(machine))
@@ -71,8 +71,8 @@ def _data_direct(machine: Machine) -> Iterator[Complex]:
 
     NIC and Data Direct function are paired by the V3 field of their VPD
     (``PciDevice.data_direct_of``); the GPU is the only one below the function's root port, which is
-    Grace's. Between the port and the function there is one ConnectX switch, between the port and
-    the GPU a second one below it (rdma_topo, __get_nvcx_complex).
+    a port of Grace. Between the port and the function there is one ConnectX switch, between the
+    port and the GPU a second one below it (rdma_topo, __get_nvcx_complex).
     """
     for function in machine.pci_devices:
         if (

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 LIMIT = 1 << 16
-"""CPU numbers from here on are refused, so that a hostile file cannot take much memory; the
-kernel's NR_CPUS is at most 8192.
+"""CPU numbers from here on are refused, since a hostile file could otherwise use a lot of memory;
+the kernel's NR_CPUS is at most 8192.
 """
 
 

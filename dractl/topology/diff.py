@@ -1,4 +1,4 @@
-"""Differences between two machines, or between one machine at two times, by meaning instead of by
+"""Differences between two machines, or one machine at two times, compared by meaning instead of by
 name.
 
 Places, products, drivers, links and nodes are compared. Device numbers (eth0, mlx5_0, card1, minor
@@ -24,9 +24,9 @@ class Difference(Struct, frozen=True):
     what: str
     """The name of the fact."""
     before: str | None
-    """The value on one machine; None if it does not exist."""
+    """The value on the first machine; None if the fact does not exist there."""
     after: str | None
-    """The value on the other machine; None if it does not exist."""
+    """The value on the second machine; None if the fact does not exist there."""
     unit: str | None = None
     """``bytes`` if both values are sizes."""
 
@@ -127,8 +127,8 @@ def _name(device: PciDevice) -> str:
 
 
 def _functions(a: Machine, b: Machine) -> Iterator[Difference]:
-    """Compare functions in the same place; among the others, two of the same product are one
-    function that moved.
+    """Compare functions in the same place. Of the remaining functions, two of the same product
+    count as one function that moved.
     """
     functions, other = ({d.path or d.bdf: d for d in m.pci_devices} for m in (a, b))
     gpus = tuple({g.bdf: g for g in m.gpus} for m in (a, b))

@@ -10,8 +10,8 @@ _NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
 
 
 class Mesh(Struct, frozen=True):
-    """GPUs (PCI addresses) with equal direct links from each to every other: ``NV#``
-    or ``XGMI``.
+    """GPUs, as PCI addresses, with the same kind of direct link between any two of them: ``NV#`` or
+    ``XGMI``.
     """
 
     level: str
@@ -19,7 +19,7 @@ class Mesh(Struct, frozen=True):
 
 
 class Clique(Struct, frozen=True):
-    """GPUs (PCI addresses) of one NVLink partition; ``name`` is the value of the node label
+    """GPUs, as PCI addresses, of one NVLink partition; ``name`` is the value of the node label
     nvidia.com/gpu.clique.
     """
 
@@ -28,7 +28,7 @@ class Clique(Struct, frozen=True):
 
 
 def meshes(machine: Machine) -> tuple[Mesh, ...]:
-    """Return all direct links, as one mesh if all GPUs are linked equally, else as pairs."""
+    """Return all direct links: one mesh if all GPUs are linked equally, otherwise pairs."""
     linked: list[Mesh] = []
     order = [gpu.bdf for gpu in machine.gpus if gpu.bdf is not None]
     for kind in ("nvlink", "xgmi"):
@@ -50,8 +50,8 @@ def _level(link: Link) -> str:
 
 
 def cliques(machine: Machine) -> tuple[Clique, ...]:
-    """Return the cliques of GPUs that belong to an NVLink domain. A cluster UUID of zeros means
-    that they do not (go-nvlib, IsFabricAttached).
+    """Return the cliques of GPUs that belong to an NVLink domain. GPUs with a cluster UUID of zeros
+    belong to none (go-nvlib, IsFabricAttached).
     """
     members: dict[str, list[str]] = {}
     for gpu in machine.gpus:

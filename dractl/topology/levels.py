@@ -1,4 +1,4 @@
-"""The distance between two PCI functions, in the words of ``nvidia-smi topo -m``.
+"""The distance between two PCI functions, as a level of ``nvidia-smi topo -m``.
 
 nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow from the two sysfs
 paths, so they apply to any vendor.
@@ -71,7 +71,7 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
     if common == 0:
         return "PHB"
     # One switch is an upstream and a downstream port. Two functions behind downstream ports of one
-    # upstream port have at most one bridge each beyond the common ones; more means that another
+    # upstream port have at most one bridge each below the common ones; if there are more, another
     # switch lies between them.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
@@ -81,7 +81,7 @@ def _level_of_roots(a: int | None, b: int | None, machine: Machine) -> str:
         return "NODE"
     if a is not None and b is not None:
         return "NODE" if a == b else "SYS"
-    # The firmware reports no node. With a single socket the roots are still on the same one.
+    # The firmware reports no node, but with a single socket, the roots are on the same one.
     return "NODE?" if len(machine.cpus.packages) == 1 else "SYS?"
 
 
@@ -103,8 +103,8 @@ def endpoints(machine: Machine) -> tuple[PciDevice, ...]:
 
 
 def affinity(machine: Machine) -> Iterator[Affinity]:
-    """Yield the levels of every pair of :func:`endpoints`: the level from sysfs, then the level of
-    NVML, which has more authority.
+    """Yield the levels of every pair of :func:`endpoints`: first the level from sysfs, then the
+    level from NVML, which takes precedence.
     """
     nvml = {
         frozenset((link.a, link.b)): link

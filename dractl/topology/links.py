@@ -1,8 +1,7 @@
 """PCIe links that run below the capability of both of their ends.
 
-A link has two ends: the function, and the port above it. A card with 16 lanes in a slot with 8 is
-as fast as it can be there; if it uses 8 lanes in a slot with 16, it is not seated well, or a lane
-is broken.
+A link has two ends: the function, and the port above it. A card with 16 lanes cannot be faster in a
+slot with 8; but if it uses 8 lanes in a slot with 16, it is not seated well, or a lane is broken.
 """
 
 from msgspec import Struct
@@ -12,21 +11,21 @@ from dractl.topology.machine import Machine, PciDevice
 
 
 class SlowLink(Struct, frozen=True):
-    """A link below the smaller maximum of its two ends."""
+    """A link that is slower than the slower of its two ends allows."""
 
     device: PciDevice
     width: int
     possible_width: int
-    """The smaller maximum of the ends, in lanes."""
+    """The maximum width of the narrower end, in lanes."""
     speed: float
     possible_speed: float
-    """The smaller maximum of the ends, in GT/s."""
+    """The maximum speed of the slower end, in GT/s."""
     port: str | None = None
     """The address of the port above; None if the tree does not show it."""
 
     @property
     def narrow(self) -> bool:
-        """True if lanes are missing, not only speed."""
+        """True if lanes are missing, as opposed to speed only."""
         return self.width < self.possible_width
 
     @property

@@ -20,7 +20,7 @@ from dractl.topology import cpulist
 
 SCHEMA = "dractl/machine/v1"
 MAX_BRIDGES = 255
-"""Bridges above a function: a PCI domain has 256 buses."""
+"""The maximum number of bridges above a function: a PCI domain has 256 buses."""
 
 _HEX = re.compile(r"^0x[0-9a-f]{1,8}$")
 
@@ -34,7 +34,7 @@ helpers refuse them.
 
 
 class Note(Struct, frozen=True):
-    """The reason why a fact is missing, or something unusual."""
+    """The reason why a fact is missing, or a remark on something unusual."""
 
     about: str
     """A PCI address, a PCIe root, an interface, or a source such as ``nvml``."""
@@ -54,7 +54,7 @@ class Host(Struct, frozen=True):
     iommu: bool | None = None
     iommufd: bool | None = None
     module_aliases: bool | None = None
-    """True if the running kernel has its modules.alias."""
+    """True if the modules.alias of the running kernel exists."""
     memory_bytes: int | None = None
     page_bytes: int | None = None
     """The size of a memory page that is not huge."""
@@ -79,7 +79,9 @@ class Core(Struct, frozen=True):
 
     package: int
     id: int
-    """Unique within ``package`` and ``cluster`` at best: some machines give it to several cores."""
+    """The kernel's core id, which is unique only within ``package`` and ``cluster``, and not even
+    there on some machines.
+    """
     cpus: str
     """The online hardware threads."""
     numa_node: int | None = None
@@ -107,7 +109,7 @@ class Cpus(Struct, frozen=True):
     smt: bool | None = None
     """True if ``/sys/devices/system/cpu/smt/control`` is ``on``, as dra.cpu reads it."""
     smt_control: str | None = None
-    """The text of that file."""
+    """The text of ``/sys/devices/system/cpu/smt/control``."""
     packages: tuple[Package, ...] = ()
     cores: tuple[Core, ...] = ()
     l3: tuple[CacheGroup, ...] = ()
@@ -132,7 +134,7 @@ class NumaNode(Struct, frozen=True):
     memory_kind: str | None = None
     """``dram``, ``cpuless`` (CXL, HBM, persistent memory), ``gpu`` or ``none``."""
     distances: tuple[int, ...] = ()
-    """One entry for each node of :attr:`Machine.numa_nodes`, in that order. The kernel writes one
+    """The distance to each node of :attr:`Machine.numa_nodes`, in that order. The kernel writes one
     SLIT column for each *online* node, so node ids must not be used as indices.
     """
     huge_pages: tuple[HugePages, ...] = ()
@@ -178,8 +180,8 @@ class PciDevice(Struct, frozen=True):
     driver: str | None = None
     kind: Kind = "other"
     pcie_root: str | None = None
-    """The last host bridge of the path: VMD and Hyper-V nest them. Drivers may publish another
-    ``resource.kubernetes.io/pcieRoot``:
+    """The last host bridge of the path: VMD and Hyper-V nest host bridges. Drivers may publish a
+    different ``resource.kubernetes.io/pcieRoot``:
     :func:`dractl.topology.standard_attributes.publish_pcie_root`.
     """
     bridges: tuple[str, ...] = ()
@@ -250,8 +252,8 @@ class NetInterface(Struct, frozen=True):
     sriov_num_vfs: int | None = None
     virtual_function: bool = False
     nested: bool = False
-    """True for interfaces of a device below the PCI function, such as virtio's, USB's and
-    subfunctions'.
+    """True for interfaces of a device below the PCI function, such as a device of virtio or USB, or
+    a subfunction.
     """
     uplink: bool = False
     """True for interfaces with the default route of lowest metric and for interfaces enslaved to
@@ -262,7 +264,7 @@ class NetInterface(Struct, frozen=True):
     index: int | None = None
     """The kernel's ifindex."""
     mac: str | None = None
-    """The address; empty for an interface without address."""
+    """The address; "" for an interface without an address."""
     addresses: tuple[str, ...] = ()
 
 
@@ -294,11 +296,11 @@ class NvmeNamespace(Struct, frozen=True):
     name: str
     size_bytes: int | None = None
     in_use: bool | None = None
-    """True if it is mounted or held."""
+    """True if the disk is mounted, or another device uses it."""
     mounted: bool | None = None
     """True if the disk or one of its partitions is mounted."""
     held: tuple[str, ...] = ()
-    """The disk or partitions that another device holds (LVM, RAID)."""
+    """The disk or partitions that another device uses (LVM, RAID)."""
 
 
 class NvmeController(Struct, frozen=True):
@@ -317,7 +319,7 @@ class NvmeController(Struct, frozen=True):
 
 
 class Placement(Struct, frozen=True):
-    """Possible place of a GPU instance: memory slices ``start`` to ``start + size - 1``."""
+    """A possible place of a GPU instance: memory slices ``start`` to ``start + size - 1``."""
 
     start: int
     size: int
@@ -327,7 +329,7 @@ class MigProfile(Struct, frozen=True):
     """A GPU instance profile that the GPU offers."""
 
     id: int
-    """The profile's own id (19 for 1g), not NVML's index."""
+    """The id of the profile (19 for 1g), not its index in NVML."""
     name: str
     slices: int
     memory_bytes: int
@@ -353,8 +355,8 @@ class MigDevice(Struct, frozen=True):
     index: int | None = None
     """Its place among the GPU's MIG devices."""
     compute_slices: int | None = None
-    """The slices of its compute instance, which can be fewer than its GPU instance has; None if
-    NVML does not report them.
+    """The slices of its compute instance, which may be fewer than the slices of the GPU instance;
+    None if NVML does not report them.
     """
 
 
@@ -422,7 +424,7 @@ class Gpu(Struct, frozen=True):
     source: str = "pci"
     """The source of its facts: ``nvml``, ``kfd`` or ``pci``."""
     partial: bool = True
-    """True if the vendor's own source did not answer."""
+    """True if the vendor's own source is not available."""
     health: str = "unknown"
     """``ok``, ``lost`` (fell off the bus), ``reset-required`` or ``unknown``."""
     index: int | None = None
@@ -435,7 +437,9 @@ class Gpu(Struct, frozen=True):
     memory_bytes: int | None = None
     addressing_mode: str | None = None
     memory_numa_node: int | None = None
-    """The NUMA node that is the GPU's memory (Grace), which is not the node of the PCI function."""
+    """The NUMA node that consists of the GPU's memory (Grace), as opposed to the node of the PCI
+    function.
+    """
     module_id: int | None = None
     ecc: bool | None = None
     driver_version: str | None = None
@@ -449,14 +453,14 @@ class Gpu(Struct, frozen=True):
     amd: Amdgpu | None = None
     virtualization: str | None = None
     """``none``, ``passthrough`` or ``vgpu`` (in guests), ``host-vgpu``, ``host-vsga``, or
-    ``unknown`` if NVML refuses it.
+    ``unknown`` if NVML does not report it.
     """
     refused: str | None = None
-    """A fact that NVML answers with an error that the vendor's driver does not tolerate, and the
+    """A fact for which NVML returns an error that the vendor's driver does not tolerate, and the
     error.
     """
     mig_refused: str | None = None
-    """Such a fact of the MIG devices, and the error."""
+    """A fact of the MIG devices for which NVML returns such an error, and the error."""
 
 
 class Nvidia(Struct, frozen=True):
@@ -469,7 +473,7 @@ class Nvidia(Struct, frozen=True):
     unreachable: int = 0
     """The number of GPUs that NVML counts but cannot reach."""
     failure: str | None = None
-    """The reason why NVML cannot be initialized, if it lies with the node."""
+    """The reason why NVML cannot be initialized, if the node is the cause."""
 
 
 class Link(Struct, frozen=True):
@@ -482,12 +486,14 @@ class Link(Struct, frozen=True):
     count: int | None = None
     """The number of NVLinks."""
     level: str | None = None
-    """NVML's own level of ``pcie``."""
+    """NVML's own level for a link of kind ``pcie``."""
     source: str = "nvml"
 
 
 class Fact(Struct, frozen=True):
-    """A value that a vendor's agent reports, as a string; the driver's catalogue has its type."""
+    """A value that a vendor's agent reports, as a string; the driver's catalogue defines its
+    type.
+    """
 
     name: str
     value: str
@@ -525,8 +531,8 @@ class Machine(Struct, frozen=True, dict=True):
     identity: bool = True
     """True if it has host name, MAC and IP addresses and serial numbers."""
     described: bool = False
-    """True for a machine that was described, whose bridges are not known: each function that is not
-    on its root has a port of its own.
+    """True for a machine that was made from a description. Its bridges are not known: each function
+    that is not directly on its root has a port of its own.
     """
 
     @cached_property
@@ -553,7 +559,7 @@ class Machine(Struct, frozen=True, dict=True):
 
 
 def check(machine: Machine) -> None:
-    """Check addresses and CPU lists, which everything else relies on. Raises InputError for
+    """Check addresses and CPU lists, on which all other code relies. Raises InputError for
     malformed ones.
     """
     for i, gpu in enumerate(machine.gpus):

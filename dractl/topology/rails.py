@@ -12,7 +12,9 @@ from dractl.topology.machine import Machine
 
 
 class Rail(Struct, frozen=True):
-    """GPUs with the same nearest NICs, by PCI address, and the level between them."""
+    """GPUs that share their nearest NICs, by PCI address, with these NICs and the level between
+    them.
+    """
 
     gpus: tuple[str, ...]
     nics: tuple[str, ...]

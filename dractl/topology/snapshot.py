@@ -24,8 +24,8 @@ MAX_SNAPSHOT = 256 << 20
 _MAX_MEMBER = 1 << 20
 
 Files = dict[str, bytes | str | None]
-"""The contents of an archive by path from its root: a file's bytes, a link's target, None for a
-directory.
+"""The contents of an archive by path from its root: the bytes of a file, the target of a link, or
+None for a directory.
 """
 
 
@@ -60,7 +60,7 @@ def from_json(value: object) -> Machine:
 
 def save(machine: Machine, path: Path, *, identity: bool = False) -> None:
     """Write ``machine`` to ``path``, with host name, MAC and IP addresses and serial numbers only
-    if ``identity``.
+    if ``identity`` is set.
 
     Raises InputError if the file cannot be written.
     """
@@ -119,7 +119,7 @@ def _tar(path: Path) -> Files:
         with tarfile.open(path, "r:*") as archive:
             return _collect(_tar_members(archive))
     except damage() as error:
-        # Several lines, one for each format that tarfile tried, if it is none of them
+        # If no format of tarfile fits, its error has several lines, one for each format
         why = str(error)
         raise InputError(
             "neither a snapshot nor a readable archive" + ("" if "\n" in why else f": {why}"),
@@ -133,7 +133,8 @@ def _tar(path: Path) -> Files:
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | str | None]]:
     declared = 0
     for member in archive:
-        # Checked before the next header is read: getting there unpacks all of this member.
+        # Checked before the next header is read: to reach that header, all of this member is
+        # unpacked.
         declared = _check_total(declared + member.size)
         if member.isdir():
             yield member.name, None

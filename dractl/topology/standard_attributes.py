@@ -2,8 +2,8 @@
 including its blind spots.
 
 Source: k8s.io/dynamic-resource-allocation/deviceattribute (pci.go, numa.go). If upstream cannot
-compute an attribute, drivers publish the device without it, and no claim's matchAttribute on it can
-ever be satisfied.
+compute an attribute, drivers publish the device without it, and no matchAttribute of a claim can be
+satisfied with that device.
 """
 
 import re
@@ -11,7 +11,7 @@ import re
 from dractl.topology.cpulist import parse
 from dractl.topology.machine import Machine, NumaNode, PciDevice
 
-# The library's own expression: a domain of four digits, lower case.
+# The regular expression of the library: a domain of four digits, in lower case.
 _STANDARD_BDF = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]$")
 
 
@@ -23,8 +23,8 @@ def publish_pcie_root(device: PciDevice) -> str | None:
 
 
 def pcie_root_fault(device: PciDevice) -> str | None:
-    """Return the reason why upstream cannot compute ``pcieRoot`` of the function;
-    None if it can.
+    """Return the reason why upstream cannot compute ``pcieRoot`` for the function; None if it
+    can.
     """
     if not _STANDARD_BDF.match(device.bdf):
         return "its PCI domain has more than four digits, which the drivers' helper library refuses"
@@ -47,9 +47,9 @@ def numa_nodes(device: PciDevice, machine: Machine) -> tuple[int, ...]:
     """Return the list form of ``resource.kubernetes.io/numaNode``: the function's node, then the
     nearest ones on its socket.
 
-    Empty if the function has no node. Distances are indexed *by node id*, as upstream does,
-    although the kernel writes one column for each online node: with sparse ids upstream reads a
-    wrong column or none, and so does this.
+    Empty if the function has no node. Distances are indexed *by node id*, as in upstream, although
+    the kernel writes one column for each online node: if ids are sparse, both upstream and this
+    function read a wrong column or none.
     """
     if device.numa_node is None:
         return ()

@@ -1,4 +1,4 @@
-"""The PCI tree as people draw it: NUMA node, PCIe root, switch, device."""
+"""The PCI tree as it is usually drawn: NUMA node, PCIe root, switch, device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class Root(Struct, frozen=True):
     name: str
     inside: tuple[Switch | PciDevice, ...]
     below: str | None = None
-    """The device under which it lies, if it is not directly in ``/sys/devices`` (VMD, Hyper-V)."""
+    """The device below which the root lies, if it is not directly in ``/sys/devices`` (VMD,
+    Hyper-V).
+    """
 
 
 class NumaRoots(Struct, frozen=True):
@@ -39,7 +41,7 @@ class _Bridge(Struct):
 
 
 def groups(machine: Machine) -> tuple[NumaRoots, ...]:
-    """Return the whole tree: nodes by id, then the roots whose node is unknown."""
+    """Return the whole tree: nodes by id, followed by the roots whose node is unknown."""
     roots_by_node: dict[int | None, list[Root]] = {}
     for name, top in _roots(machine).items():
         roots_by_node.setdefault(_node_of(top), []).append(
@@ -65,7 +67,9 @@ def _roots(machine: Machine) -> dict[str, _Bridge]:
 
 
 def _node_of(root: _Bridge) -> int | None:
-    """Return the node of most of the root's functions: a host bridge has one proximity domain."""
+    """Return the node that most functions of the root have, since a host bridge belongs to one
+    proximity domain.
+    """
     counts: Counter[int] = Counter()
     pending = [root]
     while pending:
@@ -85,8 +89,8 @@ def _device_above(machine: Machine, root: str) -> str | None:
 
 
 def _contents(bridge: _Bridge) -> tuple[Switch | PciDevice, ...]:
-    """Return the devices and switches below a bridge. Ports that lead to a single slot are skipped:
-    they add no choice.
+    """Return the devices and switches below a bridge. Ports that lead to a single slot are skipped,
+    since nothing branches there.
     """
     items: list[Switch | PciDevice] = list(bridge.devices)
     for below in bridge.bridges.values():

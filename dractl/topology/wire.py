@@ -69,8 +69,8 @@ def decode(cls: type[T], value: object, path: str = "") -> T:
 
 @cache
 def _fields(cls: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Return the name and type of each field, whether a value is required, and whether the field
-    has no default to fall back on.
+    """Return for each field its name, its type, whether a value is required, and whether it lacks a
+    default.
     """
     hints = typing.get_type_hints(cls)
     return tuple(

@@ -1,4 +1,4 @@
-"""The differences for the same objects between releases, and between versions of drivers."""
+"""The differences between releases, and between versions of drivers, for the same objects."""
 
 from dractl.cluster.platform_objects import PlatformObjects
 from dractl.upgrade.finding import Finding, Plan, Step, list_affected

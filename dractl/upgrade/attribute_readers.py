@@ -16,7 +16,9 @@ from dractl.upgrade.readers import Read, Reader, object_name
 UNKNOWN_VALUES: Final = frozenset(
     {"attribute-comes", "attribute-may-come", "capacity-comes", "capacity-may-come"}
 )
-"""Codes of attributes and capacities that come with a value that the present slices do not show."""
+"""Codes of attributes and capacities that a version introduces with a value that the present slices
+do not show.
+"""
 _CERTAIN: Final = frozenset({"attribute-comes", "capacity-comes"})
 _PHRASES: Mapping[str, str] = {
     "gone": "{} no longer publishes",
@@ -30,7 +32,7 @@ _MAX_SELECTOR_LENGTH = 100  # characters of a selector in a message
 
 
 class DriverUpgrade(Struct, frozen=True):
-    """The upgrade of a driver, as the cluster sees it."""
+    """The upgrade of a driver, with the cluster before and after it."""
 
     name: str
     """The name of the driver."""
@@ -39,9 +41,9 @@ class DriverUpgrade(Struct, frozen=True):
     changed: Mapping[tuple[str, str], str]
     """The code of the change of each attribute and capacity, by part of a device and full name."""
     before: Scheduler
-    """The scheduler beside the present slices."""
+    """The scheduler with the present slices."""
     after: Scheduler
-    """The scheduler beside the slices of the later version."""
+    """The scheduler with the slices of the later version."""
 
 
 class Use(Struct, frozen=True):
@@ -50,9 +52,9 @@ class Use(Struct, frozen=True):
     subject: Applicant
     """The pod, claim or template."""
     before: tuple[Outcome, Outcome]
-    """Its outcome in the present cluster and in the empty one."""
+    """Its outcomes in the present cluster and in the empty one, before the upgrade."""
     after: tuple[Outcome, Outcome]
-    """Its outcome in both clusters with the later version."""
+    """Its outcomes in the same two clusters with the later version."""
     difference: Difference | None
     """The difference between the outcomes; None if there is none."""
 
@@ -68,7 +70,7 @@ class Affected(Struct, frozen=True):
     reader: Reader
     """The object."""
     reads: tuple[tuple[Read, AttributeRead], ...]
-    """The places, and how they are reported."""
+    """The places that read them, and the form in which each is reported."""
     before: frozenset[str] | None
     """Devices that its selectors on changed attributes match; None if it has no such selector."""
     after: frozenset[str] | None
@@ -78,14 +80,14 @@ class Affected(Struct, frozen=True):
 
     @property
     def is_cause(self) -> bool:
-        """True if the changes can decide: constraints and amounts, and selectors that match other
-        devices then.
+        """True if the changes may affect the outcome: through constraints and amounts, or through
+        selectors that match other devices afterwards.
         """
         return self.before != self.after or any(read.by != "selector" for read, _ in self.reads)
 
     @property
     def is_open(self) -> bool:
-        """True if it reads something that comes with an unknown value."""
+        """True if it reads an attribute or capacity whose new value is unknown."""
         return any(shown.change in UNKNOWN_VALUES for _, shown in self.reads)
 
 
@@ -132,8 +134,8 @@ def _report_read(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRe
 def _find_matching_devices(
     scheduler: Scheduler, driver: str, texts: Sequence[str]
 ) -> frozenset[str]:
-    """Return the devices of a driver on which selectors are true; a selector that fails on a device
-    is marked, since it ends the attempt.
+    """Return the devices of a driver on which selectors are true. A selector that fails on a device
+    is marked, since the failure ends the attempt.
     """
     programs = [scheduler.compile_selector(text) for text in texts]
     if not all(program.ok for program in programs):
@@ -156,7 +158,7 @@ def _find_matching_devices(
 
 
 class _FindingKey(Struct, frozen=True):
-    """The properties in common of objects that share a finding."""
+    """The properties that objects with the same finding have in common."""
 
     kind: str
     """The kind of the objects."""
@@ -175,7 +177,7 @@ def findings(
     describe: Describe,
 ) -> Iterator[Finding]:
     """Yield a finding for each object that reads a changed attribute or capacity; objects that
-    differ in their names alone share one.
+    differ only in their names share a finding.
 
     ``uses`` are the subjects by the name of the object.
     """
@@ -191,7 +193,7 @@ def findings(
 
 
 def _worst(uses: Sequence[Use]) -> Use | None:
-    """Return the use that loses most; a use that differs comes before one that does not."""
+    """Return the use that loses the most; a use with a difference comes before one without."""
 
     def rank(use: Use) -> int:
         return LEVELS.index(use.difference.level) if use.difference is not None else len(LEVELS)

@@ -1,4 +1,6 @@
-"""Drivers that speak no version of the API that a release serves: their slices and claims end."""
+"""Drivers that speak none of the API versions that a release serves, so that their slices and
+claims stop working.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,7 +21,7 @@ _GROUP = "resource.k8s.io/"
 
 
 class Speaker(Struct, frozen=True):
-    """A driver that runs, and the versions of the API that it speaks."""
+    """A driver that runs, with the API versions that it speaks."""
 
     name: str
     """The name of the driver."""
@@ -54,9 +56,9 @@ class Drivers(Struct, frozen=True):
 def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
     """Return the drivers that run or have slices, and the versions of the API that they speak.
 
-    The tag of an image decides, else the managed fields of slices. A helper library of 0.34 or
-    later prefers v1. So a driver that writes an older version in a release that serves v1 knows no
-    other.
+    The tag of its image determines them, or else the managed fields of its slices. A helper library
+    of 0.34 or later prefers v1, so a driver that writes an older version in a release with v1
+    speaks no other version.
     """
     objects = [value for kind in state.kinds for value in state.objects(kind).values()]
     objects += others
@@ -135,8 +137,8 @@ def differences(
 
 
 def _uses(driver: Speaker) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Yield the apiVersions that a driver needs, the verb for it, and the consequence without
-    them.
+    """Yield the apiVersions that a driver needs, each with the verb for its use, and with the
+    consequence if it is not served.
     """
     yield driver.speaks, "speaks", "it publishes no slices, and its claims are not prepared"
     if driver.speech is not None and driver.speech.claim_versions:
@@ -178,7 +180,7 @@ def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:
 
 
 def list_unknown(drivers: Drivers, path: Iterable[str]) -> Iterator[str]:
-    """Yield the drivers whose versions of the API are unknown, where a release on the way ends a
+    """Yield the drivers whose API versions are unknown, if a release on the path stops serving a
     version.
     """
     served = [set(served_versions(_KIND, release)) for release in path]

@@ -28,7 +28,7 @@ class DriverChange(Struct, frozen=True):
 
     name: str
     start: tuple[str, ...]
-    """The versions that its present slices fit, oldest first."""
+    """The versions that are consistent with its present slices, oldest first."""
     to: str
     """The version to which it is upgraded."""
 
@@ -77,9 +77,11 @@ class DriverSlices(Struct, frozen=True):
     findings: tuple[Finding, ...]
     """The differences."""
     changed: Mapping[tuple[str, str], str]
-    """The code of the change of each attribute and capacity, by part of a device and full name."""
+    """The codes of the changes, by part of a device and by the full name of the attribute or
+    capacity.
+    """
     notes: tuple[str, ...]
-    """Questions that the input does not decide."""
+    """Questions that the input does not answer."""
 
 
 def upgrade_slices(
@@ -138,7 +140,7 @@ def place_readers(
     features: Features,
 ) -> Iterator[Finding]:
     """Yield the findings on the objects that read a changed attribute or capacity, and on the
-    subjects whose devices change otherwise.
+    subjects whose devices change for other reasons.
 
     ``present`` is the cluster before the step, with the outcomes in it.
     """
@@ -170,8 +172,8 @@ def place_readers(
 def read_without_slices(
     state: ClusterState, change: DriverChange, driver_slices: DriverSlices, features: Features
 ) -> Iterator[Finding]:
-    """Yield the objects that read a changed attribute or capacity, where the input has no devices
-    that could be allocated.
+    """Yield findings on the objects that read a changed attribute or capacity, if the input has no
+    devices that could be allocated.
     """
     scheduler = Scheduler(state, features)
     upgrade = DriverUpgrade(change.name, change.to, driver_slices.changed, scheduler, scheduler)
@@ -186,7 +188,7 @@ def _list_uses(
     differences: Mapping[int, Difference],
     names: set[str],
 ) -> dict[str, list[Use]]:
-    """Return the subjects that get their devices through each of some objects."""
+    """Return the subjects that get their devices through an object, by the name of the object."""
     uses: dict[str, list[Use]] = {}
     for subject, before, after in zip(placing.subjects, *outcomes, strict=True) if names else ():
         use = Use(subject, before, after, differences.get(id(subject)))
@@ -215,7 +217,7 @@ def sources_of(state: ClusterState, subject: Applicant) -> frozenset[str]:
 def _nodes(names: Sequence[str]) -> str:
     return (
         (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"
-    )  # "": of no single node
+    )  # "" stands for devices without a single node
 
 
 def _holders(state: ClusterState) -> dict[str, list[str]]:

@@ -37,14 +37,16 @@ _VALUES = {
 }
 _ADDRESS = "resource.kubernetes.io/pciBusID"
 _SHARED_BY_ADDRESS = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
-"""Attributes that all devices of a PCI address share."""
+"""Attributes that all devices with the same PCI address share."""
 
 
 class ComingAttribute(Struct, frozen=True):
-    """An attribute or a capacity that comes, with a value that the present slices do not show."""
+    """An attribute or a capacity that the later version introduces, with a value that the present
+    slices do not show.
+    """
 
     name: str
-    """The name as the catalogue has it."""
+    """The name as it is in the catalogue."""
     type: str
     """The type of its value; ``quantity`` for a capacity."""
     certain: bool
@@ -56,8 +58,8 @@ class PredictedSlices(Struct, frozen=True):
 
     slices: tuple[dict[str, Any], ...]
     coming: Mapping[str, tuple[ComingAttribute, ...]] = field(default_factory=dict)
-    """The attributes and capacities that come, by name of the device; its slices lack them, since
-    their values are unknown.
+    """The introduced attributes and capacities, by the name of the device; the slices lack them,
+    since their values are unknown.
     """
 
 
@@ -67,7 +69,7 @@ class PredictedSlices(Struct, frozen=True):
 def parse_version(name: str, text: str) -> str:
     """Return the version that ``text`` names, as the catalogue calls it.
 
-    Raises UsageError for an unknown driver or version, which is never judged by the nearest one.
+    Raises UsageError for an unknown driver or version; the nearest version is never used instead.
     """
     catalogue = find(name).catalogue
     index = catalogue.index(text)
@@ -84,8 +86,8 @@ def parse_version(name: str, text: str) -> str:
 def versions_that_fit(name: str, slices: Iterable[Raw], tag: str | None) -> tuple[str, ...]:
     """Return the versions that may publish these slices, oldest first.
 
-    This is the version of the image's tag, if dractl knows it; else the versions with the
-    attributes of the slices.
+    This is the version of the image's tag, if dractl knows it, or else the versions that publish
+    the attributes of the slices.
     """
     catalogue = find(name).catalogue
     if tag is not None and catalogue.knows(tag) and catalogue.stand_in(tag) is None:
@@ -102,16 +104,16 @@ _Shape = tuple[frozenset[str], str, bool]
 
 
 def _shape(device: Device) -> _Shape:
-    """Return all that a version decides: the names of a device's attributes, its type, and whether
-    it is a partition.
+    """Return what a version determines about a device: the names of its attributes, its type, and
+    whether it is a partition.
     """
     is_partition = bool(device.fields.get("consumesCounters"))
     return frozenset(device.attributes), device.attribute_text("type"), is_partition
 
 
 def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
-    """Return True if a version can publish a device: without attributes that it lacks, and with all
-    that it always has.
+    """Return True if a version can publish a device: the device has no attributes that the version
+    lacks, and has all that the version always publishes.
     """
     attributes, kind, partition = shape
     for row in catalogue.attributes:
@@ -123,7 +125,7 @@ def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
 
 
 def is_downgrade(name: str, start: str, to: str) -> bool:
-    """Return True if the later version is the older one."""
+    """Return True if ``to`` is the older version."""
     order = find(name).catalogue.versions
     return order.index(to) < order.index(start)
 
@@ -134,9 +136,7 @@ def versions(name: str) -> tuple[str, ...]:
 
 
 def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
-    """Yield the changes of the driver's code in the versions between, which slices alone need not
-    show.
-    """
+    """Yield the changes in the driver's code between the versions, which slices need not show."""
     catalogue = find(name).catalogue
     order = catalogue.versions
     for row in catalogue.changes.values():
@@ -157,7 +157,7 @@ def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
 def render_slices(
     described: "DescribedNode", name: str, version: str, target: Target
 ) -> tuple[dict[str, Any], ...]:
-    """Return the slices of a version on a known machine; none where it would not start."""
+    """Return the slices of a version on a known machine; none if it would not start there."""
     options = Options(described.node, target, {name: version}, described.settings)
     return render(described.machine, options, [name]).slices
 
@@ -166,7 +166,9 @@ class _CatalogueChanges(Struct, frozen=True):
     """The differences between two versions of a driver, by the catalogue."""
 
     rows: tuple[tuple[Attribute | Capacity, bool], ...]
-    """Attributes and capacities that come, each with whether that is certain."""
+    """Attributes and capacities that the later version introduces, each with True if that is
+    certain.
+    """
     lost_attributes: frozenset[str]
     """Names of the attributes that the later version lacks."""
     lost_capacities: frozenset[str]
@@ -271,15 +273,15 @@ def predict_slices(slices: Sequence[Raw], name: str, start: str, to: str) -> Pre
 def _helper_finds(had: Raw, kept: Raw) -> bool:
     """Return True if the helper library finds the function.
 
-    It knows PCI domains of four digits alone (k8s.io/dynamic-resource-allocation/deviceattribute
-    pci.go), and finds the root and the NUMA node of all others.
+    It knows only PCI domains with four digits (k8s.io/dynamic-resource-allocation/deviceattribute
+    pci.go), and finds the root and the NUMA node of functions in these.
     """
     return not {"dra.net/pciAddress"} & had.keys() or _SHARED_BY_ADDRESS[0] in kept
 
 
 def _appears_between(known: Driver, row: Attribute | Capacity, start: str, to: str) -> bool:
-    """Return True if devices get an attribute or a capacity after ``start``, up to ``to``: all of
-    them, or some more.
+    """Return True if a version after ``start``, up to ``to``, adds an attribute or a capacity to
+    all devices, or to further ones.
     """
     order, first = known.versions, known.versions.index(start)
     return any(
@@ -321,15 +323,15 @@ class Change(Struct, frozen=True):
     code: str
     """The code of the finding."""
     name: str
-    """The attribute or capacity as slices have it, the family of the devices, or the claim that
-    holds one.
+    """The attribute or capacity in the form in which slices have it, the family of the devices, or
+    the claim that holds a device.
     """
     text: str = ""
-    """The rest of the sentence, where the name is not all of it."""
+    """The end of the sentence, if the name is only a part of it."""
 
 
 Changes = Mapping[Change, Sequence[str]]
-"""Changes, each with the node of each of its devices."""
+"""Changes, each with the nodes of the devices that it affects."""
 
 
 def collect_changes(
@@ -338,9 +340,9 @@ def collect_changes(
     after: Mapping[str, PredictedSlices],
     holders: Mapping[str, Sequence[str]],
 ) -> Changes:
-    """Return the differences between two versions of a driver, with the node of each device.
+    """Return the differences between two versions of a driver, each with the nodes of its devices.
 
-    ``holders``: the claims that hold a device, which is named ``DRIVER/POOL/DEVICE``.
+    ``holders`` has the claims that hold a device, by ``DRIVER/POOL/DEVICE``.
     """
     changes: dict[Change, list[str]] = defaultdict(list)
     for node in sorted(before.keys() | after.keys()):
@@ -382,7 +384,7 @@ def codes_by_name(name: str, changes: Changes) -> dict[tuple[str, str], str]:
 def catalogue_codes(name: str, start: str, to: str) -> dict[tuple[str, str], str]:
     """Return the code of each attribute and capacity that changes, from the catalogue alone.
 
-    It serves an input without slices of the driver.
+    This is for an input without slices of the driver.
     """
     catalogue = find(name).catalogue
     codes: dict[tuple[str, str], str] = {}

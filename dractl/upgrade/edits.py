@@ -1,5 +1,5 @@
-"""Edits of claims, templates and classes after which they work with two versions of a driver,
-proven with both.
+"""Edits of claims, templates and classes that make them work with two versions of a driver, proven
+with both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from dractl.upgrade.readers import Read, Reader
 from dractl.views import View
 
 _MAX_TRIES = 12
-"""Candidates that are proven for one object."""
+"""The number of candidates that are proven for one object."""
 _STANDARD = "resource.kubernetes.io/"
 
 
@@ -33,13 +33,13 @@ class Proof(Struct, frozen=True):
     driver: str
     """The driver that is upgraded."""
     subject: Applicant | None
-    """The subject that has to fit in both clusters; without one the selectors of the object have to
+    """The subject that has to fit in both clusters. Without one, the object's selectors have to
     match devices.
     """
     before: Scheduler
-    """The scheduler beside the present slices."""
+    """The scheduler with the present slices."""
     after: Scheduler
-    """The scheduler beside the slices of the later version."""
+    """The scheduler with the slices of the later version."""
 
 
 class _Candidate(Struct, frozen=True):
@@ -55,8 +55,8 @@ def find_edit(
     """Return the first edit with which the subject fits before the upgrade and after it; None if
     none does.
 
-    An edit keeps the meaning where it can: it asks by another name, or only of devices that have
-    the attribute. Only then is a condition removed.
+    Edits that keep the meaning come first: they use another name, or restrict a condition to
+    devices that have the attribute. A condition is removed only if these are not enough.
     """
     candidates = list(_candidates(driver, reader, reads, proof))
     for candidate in candidates[:_MAX_TRIES]:
@@ -75,8 +75,8 @@ def find_edit(
 def _candidates(
     driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
 ) -> Iterator[_Candidate]:
-    """Yield edits of all places at once: first edits that keep the meaning, then edits that drop it
-    where they must.
+    """Yield edits of all places at once: first edits that keep the meaning, then edits that give it
+    up where necessary.
     """
     equivalent: list[_Candidate | None] = []
     reduced: list[_Candidate | None] = []
@@ -109,7 +109,9 @@ def _is_fixed(reader: Reader) -> bool:
 
 
 def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candidate | None:
-    """Ask by the name that each version has, else only of devices that have the attribute."""
+    """Use the name that each version has; if there is none, restrict the condition to devices that
+    have the attribute.
+    """
     program = reading(first.text)
     text = first.text
     names = {read.name for read in reads}
@@ -142,7 +144,7 @@ def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candi
 
 
 def _alias(driver: str, name: str) -> str | None:
-    """Return the name that an attribute has in other versions of the driver, by the facts."""
+    """Return the name of an attribute in other versions of the driver, from the facts."""
     if driver not in known_drivers():
         return None
     catalogue = find_driver(driver)
@@ -153,7 +155,7 @@ def _alias(driver: str, name: str) -> str | None:
 
 
 def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
-    """Ask for an attribute that both versions have, and that distinguishes devices alike."""
+    """Use an attribute that both versions have, and that distinguishes the same devices."""
     for name in _equivalents(driver, read.name, proof):
         operation = Operation("replace", pointer(*read.path, read.by), name)
         return _Candidate(f"replace {read.by} {read.name} by {name}", (operation,))
@@ -161,8 +163,8 @@ def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | No
 
 
 def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
-    """Yield the attributes of both versions whose values correspond to the values of ``name``, one
-    to one on every node.
+    """Yield the attributes in both versions whose values correspond one to one to those of
+    ``name``, on every node.
     """
     with_name, other = proof.before, proof.after
     if not _values_of_attribute(with_name, driver, name):
@@ -184,8 +186,8 @@ def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
 
 
 def _rank(name: str, other: str) -> tuple[Any, ...]:
-    """Return a key that sorts names: the most similar one first, since other values may correspond
-    by chance.
+    """Return a key that sorts names by similarity, the most similar first, since the values of
+    other attributes may correspond by chance.
     """
     bare, other_bare = name.rpartition("/")[2], other.rpartition("/")[2]
     similar = SequenceMatcher(None, bare, other_bare).ratio()
@@ -235,7 +237,7 @@ def _works(reader: Reader, value: dict[str, Any], proof: Proof, side: Scheduler)
 
 def _with_object(state: ClusterState, reader: Reader, value: dict[str, Any]) -> ClusterState:
     """Return the cluster with the edited object, and with the claims that a template would have
-    made of it.
+    made after the edit.
     """
     state = state.replace(reader.kind, reader.key, value)
     spec = mapping(mapping(value.get("spec")).get("spec"))

@@ -1,4 +1,6 @@
-"""Findings of an upgrade, its steps, the work before each step, and the owners of the objects."""
+"""Findings of an upgrade, its steps, the work that each step requires before it, and the owners of
+the objects.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +19,7 @@ LEVELS: tuple[Level, ...] = ("breaks", "changes", "info")
 
 
 class AttributeRead(Struct, frozen=True, omit_defaults=True):
-    """An attribute or capacity that changes, and the place that reads it."""
+    """An attribute or capacity that changes, with the place that reads it."""
 
     attribute: str
     """``domain/name``."""
@@ -49,12 +51,12 @@ class ObjectEdit(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"}):
-    """One difference, with the objects that it is true of."""
+    """One difference, with the objects that it affects."""
 
     code: str
     level: Level
-    """``breaks``: it worked before the step and does not after; ``changes``: it behaves
-    differently; ``info``: there is nothing to do.
+    """``breaks``: something worked before the step and does not work after it; ``changes``: it
+    behaves differently; ``info``: there is nothing to do.
     """
     message: str
     objects: tuple[str, ...] = ()
@@ -62,9 +64,9 @@ class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"
     owner: str | None = None
     """The tools that apply the objects, with their namespaces."""
     fix: str | None = None
-    """A change of the objects that mends it, as an imperative."""
+    """A change of the objects that corrects the problem, as an imperative."""
     source: str | None = None
-    """The source of the fact on which it rests."""
+    """The source of the fact behind the finding."""
     date: str | None = None
     """The date on which that source was read."""
     reads: tuple[AttributeRead, ...] | None = None
@@ -74,7 +76,7 @@ class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"
     later: str | None = None
     """The answer of explain after the step."""
     edits: tuple[ObjectEdit, ...] | None = None
-    """Changes of the objects after which they fit before the step and after it, each proven on both
+    """Changes of the objects that make them fit both before and after the step, each proven on both
     sides.
     """
 
@@ -85,7 +87,7 @@ class Step(Struct, frozen=True):
     step: str
     """The title of the step."""
     before: tuple[str, ...] = ()
-    """The work that has to be done before it, as imperatives."""
+    """The work that has to be done before the step, as imperatives."""
     findings: tuple[Finding, ...] = ()
     """The findings of the step."""
 
@@ -102,9 +104,9 @@ class Plan(Struct, frozen=True):
     drivers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The present and the later version of each driver."""
     not_compared: tuple[str, ...] = ()
-    """Questions that the input does not decide."""
+    """Questions that the input does not answer."""
     kinds: tuple[str, ...] = ()
-    """The kinds of objects that were read: nothing is known of others."""
+    """The kinds of objects that were read; other kinds were not compared."""
 
     def count(self, level: Level) -> int:
         """Return the number of findings of a level."""
@@ -112,7 +114,7 @@ class Plan(Struct, frozen=True):
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Merge the findings that differ in their objects alone, and sort them: breaks come first."""
+    """Merge the findings that differ only in their objects, and sort them with breaks first."""
     objects_by_finding: dict[Finding, dict[str, None]] = {}
     for finding in sorted(findings, key=lambda each: each.objects):
         objects_by_finding.setdefault(replace(finding, objects=()), {}).update(
@@ -125,7 +127,9 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _rank(finding: Finding) -> tuple[Any, ...]:
-    """Return a key that sorts findings: breaks come first, among them the user's own objects."""
+    """Return a key that sorts findings: breaks come first, and among them those of the user's own
+    objects.
+    """
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message
 
 
@@ -138,7 +142,7 @@ def list_affected(plan: Plan) -> tuple[str, ...]:
 # -- work before a step --
 
 _SKEW = 3
-"""Minor releases that kubelet may be older than kube-apiserver
+"""The number of minor releases by which a kubelet may be older than kube-apiserver
 (kubernetes.io/releases/version-skew-policy).
 """
 _MAX_NAMED = 3
@@ -150,9 +154,10 @@ UPGRADED_FIRST = ("driver-api", "program-api")
 def steps_before_release(
     release: str, findings: Iterable[Finding], nodes: Iterable[Node]
 ) -> Iterator[str]:
-    """Yield the steps before the control plane becomes a release.
+    """Yield the steps that are needed before the control plane is upgraded to a release.
 
-    Objects that break are changed, and kubelets that are too old are upgraded; the others follow.
+    Objects that break have to be changed, and kubelets that are too old have to be upgraded; other
+    kubelets follow later.
     """
     yield from _change_steps(findings)
     oldest = int(release.partition(".")[2]) - _SKEW
@@ -168,10 +173,11 @@ def steps_before_release(
 def steps_before_nodes(
     release: str, findings: Iterable[Finding], nodes: Iterable[Node]
 ) -> Iterator[str]:
-    """Yield the steps before kubelets become a release, which they do after the control plane.
+    """Yield the steps that are needed before kubelets are upgraded to a release, after the control
+    plane.
 
-    Objects that break are changed, and nodes are drained, as for every minor release of kubelet
-    (kubernetes.io/releases/version-skew-policy).
+    Objects that break have to be changed, and nodes have to be drained, as for every minor release
+    of kubelet (kubernetes.io/releases/version-skew-policy).
     """
     yield from _change_steps(findings)
     older = {node.name: _minor(node) for node in nodes}
@@ -201,14 +207,16 @@ def steps_before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]
 
 
 def _change_steps(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield the changes before a step; a driver that speaks no version of the API is upgraded."""
+    """Yield the changes that are needed before a step; for a driver that speaks no served API
+    version, the change is its upgrade.
+    """
     broken = set[str]()
     for finding in findings:
         if finding.code in UPGRADED_FIRST and finding.fix is not None:
             yield finding.fix
         elif finding.level == "breaks":
             names = finding.objects
-            if finding.reads:  # pods need no change of their own
+            if finding.reads:  # pods need no change themselves
                 names = tuple(name for name in names if name.startswith(_CHANGED_KINDS))
             broken.update(names)
     if broken:
@@ -234,7 +242,7 @@ def add_owners(
 ) -> tuple[Finding, ...]:
     """Return the findings with the owners of their objects.
 
-    Nodes have no owner: the workloads that run ``driver`` stand for them.
+    Nodes have no owner, so the workloads that run ``driver`` replace them.
     """
     return tuple(replace(one, owner=_owners(one, state, driver)) for one in findings)
 
@@ -252,7 +260,7 @@ def _owners(finding: Finding, state: ClusterState, driver: str) -> str | None:
 def _owner(named: str, state: ClusterState) -> str:
     """Return the tool and namespace of an object, such as ``Helm release llm, namespace ml``.
 
-    An object that a controller makes has the tool of the first owner that has one.
+    For an object that a controller makes, this is the tool of the first of its owners that has one.
     """
     kind, _, full_name = named.partition("/")
     namespace, _, name = full_name.rpartition("/")

@@ -1,5 +1,5 @@
-"""Flags with which components are started: in kubeadm's files, in containers, and the consequences
-of kube-apiserver's --runtime-config.
+"""Flags with which components are started, in kubeadm's files and in containers, and the
+consequences of kube-apiserver's --runtime-config.
 """
 
 import re
@@ -26,7 +26,7 @@ _EXTRA_ARGUMENTS = {
     "controllerManager": "kube-controller-manager",
     "scheduler": "kube-scheduler",
 }
-"""Parts of a ClusterConfiguration of kubeadm, and the component whose flags they have."""
+"""Parts of kubeadm's ClusterConfiguration, each with the component that gets its flags."""
 _KUBELET_ARGUMENTS = ("nodeRegistration", "kubeletExtraArgs")
 _CLUSTER_API = ".cluster.x-k8s.io"
 _KUBEADM_SPECS: Mapping[str, Path] = {
@@ -35,10 +35,10 @@ _KUBEADM_SPECS: Mapping[str, Path] = {
     "KubeadmConfig": ("spec",),
     "KubeadmConfigTemplate": ("spec", "template", "spec"),
 }
-"""Kinds of Cluster API, and where they have the configurations of kubeadm."""
+"""Kinds of Cluster API, each with the path of its kubeadm configurations."""
 _GROUPS_WITHOUT_PODS = ("resource.k8s.io", "rbac.authorization.k8s.io", "apiextensions.k8s.io")
 _KINDS_WITHOUT_PODS = ("Node", "Event", "ConfigMap", "Namespace")
-"""Most objects of a dump, whose containers need not be looked for."""
+"""The most common kinds in a dump, whose objects have no containers to search."""
 _RUNTIME_CONFIG = "runtime-config"
 _BETA = re.compile(r"v\d+beta\d+\Z")
 _ALPHA = re.compile(r"v\d+alpha\d+\Z")
@@ -50,7 +50,7 @@ class Flag(Struct, frozen=True):
     component: str
     """The name of the component."""
     path: Path
-    """The place in the object that sets it."""
+    """The path in the object that sets it."""
     value: str
     """The value of the flag."""
 
@@ -70,9 +70,9 @@ def _split_type(api_version: str, kind: str) -> tuple[str, str]:
 def flags_in(value: Raw, name: str) -> Iterator[Flag]:
     """Yield the values that an object gives to a flag.
 
-    ``extraArgs`` of kubeadm are a map up to v1beta3, a list of names and values in v1beta4; Cluster
-    API has the same configurations inside its objects. Everywhere else, flags are words in a
-    container's command and args.
+    ``extraArgs`` of kubeadm are a map up to v1beta3, and a list of names and values in v1beta4.
+    Cluster API has the same configurations inside its objects. In all other objects, flags are
+    words in a container's command and args.
     """
     match type_of(value):
         case "kubeadm.k8s.io", "ClusterConfiguration":
@@ -159,17 +159,17 @@ def _texts(value: Raw) -> Iterator[tuple[Path, Any]]:
 
 
 class RuntimeConfig(Struct, frozen=True):
-    """The versions of the API that kube-apiserver's --runtime-config switches on and off."""
+    """The API versions that kube-apiserver's --runtime-config turns on and off."""
 
     values: Mapping[str, bool] = {}
     """True or False by version, ``api/beta``, ``api/alpha`` or ``api/all``."""
 
     def merge(self, other: "RuntimeConfig") -> "RuntimeConfig":
-        """Return the settings of both; where they differ, ``other`` wins."""
+        """Return the settings of both; if they differ, ``other`` takes precedence."""
         return RuntimeConfig({**self.values, **other.values})
 
     def serves(self, api_version: str) -> bool:
-        """Return True if it switches a version on that is off by default."""
+        """Return True if it turns on a version that is off by default."""
         keys = (api_version, _stage_key(api_version.rpartition("/")[2]), "api/all")
         return next((self.values[key] for key in keys if key in self.values), False)
 
@@ -184,9 +184,9 @@ def _stage_key(version: str) -> str:
 def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) -> frozenset[str]:
     """Return the versions of a kind that are still served after a step.
 
-    A version that is off by default may have been switched on, and stays so. Up to 1.33 every
-    version had to be switched on. In the first release with a version that is on by default, the
-    others count only if the input says so.
+    A version that is off by default may have been turned on, and stays on. Up to 1.33, every
+    version had to be turned on. In the first release with a version that is on by default, other
+    versions count only if the input shows that they are on.
     """
     served = served_versions(kind, after)
     served_by_default = served_versions(kind, after, by_default=True)
@@ -196,7 +196,7 @@ def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) ->
 
 
 def runtime_config_of_documents(documents: Iterable[Document]) -> RuntimeConfig:
-    """Return the settings of files: kubeadm's, kind's, and static pods."""
+    """Return the settings in files of kubeadm and kind, and in static pods."""
     parts = (part for one in documents for part in parts_of(one, (_RUNTIME_CONFIG,)))
     return runtime_config_of_objects(part.value for part in parts)
 

@@ -1,9 +1,10 @@
-"""Feature gates that a cluster's components set, and with which a later release does not start.
+"""Feature gates that a cluster's components set, and with which components of a later release do
+not start.
 
-A component ends at once with a gate that it does not know ("unrecognized feature gate"), and with
-one that is set to another value than its locked one: k8s.io/component-base v0.38.0-alpha.2
-featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says of DRADeviceTaints that false
-"will be ignored"; that code refuses it.)
+A component ends immediately if a gate is unknown to it ("unrecognized feature gate"), or if a
+locked gate is set to another value: k8s.io/component-base v0.38.0-alpha.2
+featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says about DRADeviceTaints that
+false "will be ignored"; that code refuses it.)
 """
 
 import re
@@ -38,7 +39,7 @@ class Gates(Struct, frozen=True):
     component: str
     """The name of the component."""
     path: Path
-    """The place in the object that sets them."""
+    """The path in the object that sets them."""
     values: Mapping[str, bool]
     """True or False by gate."""
 
@@ -53,7 +54,7 @@ class GateSetting(Struct, frozen=True):
     place: str
     """The file and line, or the object and the field."""
     objects: tuple[str, ...] = ()
-    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; for an object without a name, the
+    """``KIND/[NAMESPACE/]NAME`` of the object that sets them; if the object has no name, the
     file.
     """
 
@@ -86,8 +87,8 @@ def gates_in(value: Raw) -> Iterator[Gates]:
     """Yield the gates that an object sets, by component and place.
 
     Configurations of components (kubelet.config.k8s.io, kubeproxy.config.k8s.io), of kubeadm
-    (``extraArgs`` is a map up to v1beta3, a list of names and values in v1beta4), of kind, and the
-    flags of containers.
+    (``extraArgs`` is a map up to v1beta3, and a list of names and values in v1beta4) and of kind
+    are searched, and so are the flags of containers.
     """
     match type_of(value):
         case "kubelet.config.k8s.io", "KubeletConfiguration":
@@ -108,7 +109,7 @@ def _gates_of_field(component: str, value: Raw) -> Iterator[Gates]:
 
 
 def _parse_flag(text: str) -> dict[str, bool]:
-    """Return the gates of a flag, without the component that may stand before each
+    """Return the gates in a flag, without the component that may precede each
     (``kube:Name=true``).
     """
     values: dict[str, bool] = {}
@@ -116,7 +117,7 @@ def _parse_flag(text: str) -> dict[str, bool]:
         try:
             values.update(parse_gates(pair.rpartition(":")[2]))
         except UsageError:
-            continue  # no component starts with it, before the upgrade either
+            continue  # no component starts with this text, even before the upgrade
     return values
 
 
@@ -124,8 +125,8 @@ def _parse_flag(text: str) -> dict[str, bool]:
 
 
 def differences(settings: Iterable[GateSetting], before: str, after: str) -> Iterator[Finding]:
-    """Yield a break for each gate with which a component of ``before`` starts, and one of ``after``
-    does not.
+    """Yield a break for each gate with which a component starts in ``before`` but not in
+    ``after``.
     """
     for setting in settings:
         for gate, on in setting.values.items():
@@ -138,8 +139,8 @@ def differences(settings: Iterable[GateSetting], before: str, after: str) -> Ite
 
 
 def _finding(gate: str, on: bool, before: str, after: str) -> Finding | None:
-    """Return the break that the setting of a gate causes; None if there is none, or if there was
-    one before.
+    """Return the break that the setting of a gate causes; None if it causes none, or if it also
+    breaks ``before``.
     """
     removed = removal(gate, after)
     value = str(on).lower()
@@ -176,11 +177,10 @@ def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
 def default_changes(
     settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
 ) -> Iterator[Finding]:
-    """Yield the gates whose default changes, at the places that set them, else at the stored
+    """Yield the gates whose default changes, at the places that set them, or else at the stored
     objects with one of their fields.
 
-    The answer of an API server to objects that are created is another module's
-    (:mod:`dractl.upgrade.server`).
+    :mod:`dractl.upgrade.server` reports the API server's answers for objects that are created.
     """
     places: dict[str, list[tuple[GateSetting, bool]]] = {}
     for setting in settings:

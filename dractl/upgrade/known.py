@@ -26,10 +26,12 @@ def faults_of_nodes(state: ClusterState) -> Iterator[Finding]:
 
 
 CONTROL_PLANE: Final[tuple[Component, ...]] = ("scheduler", "controller-manager", "library")
-"""Components that an upgrade of the control plane is about, and the library that comes with it."""
+"""Components that an upgrade of the control plane replaces, with the library of the same
+version.
+"""
 
 NODES: Final[tuple[Component, ...]] = ("kubelet",)
-"""Components that an upgrade of the nodes is about."""
+"""Components that an upgrade of the nodes replaces."""
 
 _TITLES: Final[dict[Component, str]] = {
     "scheduler": "kube-scheduler",
@@ -42,9 +44,9 @@ def faults_of_release(
 ) -> Iterator[Finding]:
     """Yield the known faults of components in a release.
 
-    For a patch release these are its own; for a minor release, the faults of its first patch
-    releases. A fault that every patch release of ``start`` has, too, breaks nothing. A release that
-    is the first without a fault is named, too.
+    For a patch release, these are the faults of this release; for a minor release, they are the
+    faults of its first patch releases. A fault that every patch release of ``start`` also has is no
+    break. If a release is the first without a fault, the finding says so.
     """
     for row in breakages():
         if row.of not in components:
@@ -77,9 +79,9 @@ def faults_of_drivers(state: ClusterState, upgraded: Container[str]) -> Iterator
 
 
 def faults_of_driver(name: str, present: Collection[str], version: str) -> Iterator[Finding]:
-    """Yield the known faults of the version that a driver is upgraded to.
+    """Yield the known faults of the version to which a driver is upgraded.
 
-    A fault that each of the ``present`` versions has, too, breaks nothing.
+    A fault that each of the ``present`` versions also has is no break.
     """
     for row in breakages():
         if row.of == "driver" and row.name == name and row.concerns(version):
@@ -88,7 +90,7 @@ def faults_of_driver(name: str, present: Collection[str], version: str) -> Itera
 
 
 def _finding(row: Breakage, title: str, level: Level, *objects: str) -> Finding:
-    """Return the finding about a fault; information only, if it depends on something that the
+    """Return the finding about a fault; it is only information if it depends on something that the
     cluster does not show.
     """
     level = "info" if row.coming else level

@@ -15,7 +15,7 @@ from dractl.upgrade.upgrade import gates_of
 _RELEASE_STEP = "Kubernetes "
 
 Fixes = Mapping[str, tuple[str, ...]]
-"""Titles of fixes, by the name of the object that they change."""
+"""Titles of fixes, by the name of the object that each changes."""
 
 
 def add_fixes(plan: Plan, inputs: Inputs, gates: Mapping[str, bool]) -> Plan:

@@ -1,4 +1,4 @@
-"""Outcomes of the same pods and claims with kube-scheduler of two releases, or beside two versions
+"""Outcomes for the same pods and claims with kube-scheduler of two releases, or with two versions
 of drivers.
 """
 
@@ -24,7 +24,7 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
 from dractl.views import Pod
 
-_MAX_LEADERS = 12  # nodes of different kinds whose devices are compared
+_MAX_LEADERS = 12  # number of nodes of different kinds whose devices are compared
 _MAX_NAMED = 3
 _USERS_OF_SHARED_CLAIM = 2  # users of a claim
 _MAX_SENTENCES = 64  # that explain makes
@@ -42,11 +42,11 @@ class Applicant(Struct, frozen=True):
     claim: PodClaim | None = None
     """The claim that no pod uses."""
     runs: bool = False
-    """True if they have a node; the question is then what happens if one of them is recreated."""
+    """True if the pods have a node; the outcome is then the one after recreating a pod."""
     about: str = ""
     """The words that begin the sentence about it."""
     is_unused: bool = False
-    """True if nobody uses the lost devices now."""
+    """True if no pod or claim uses the lost devices now."""
 
 
 class Outcome(Struct, frozen=True):
@@ -55,11 +55,11 @@ class Outcome(Struct, frozen=True):
     subject: Applicant
     """The subject."""
     scheduler: Scheduler
-    """The scheduler that was asked."""
+    """The scheduler that made the attempt."""
     attempt: Attempt
     """Its attempt."""
     fits: bool
-    """True if the subject fits, with its gang."""
+    """True if the subject fits, together with its gang."""
     nodes: Mapping[str, NodeVerdict]
     """The nodes on which it fits."""
     undecided: tuple[str, ...]
@@ -72,25 +72,27 @@ class Outcome(Struct, frozen=True):
 
     @property
     def scheduler_message(self) -> str:
-        """The scheduler's message, or the stop of the pod before any node."""
+        """The scheduler's message, or the stop that ends the pod's attempt before any node is
+        tried.
+        """
         stops = (getattr(stop, "text", "") for stop in self.attempt.stops)
         return self.attempt.message or "; ".join(filter(None, stops))
 
 
 Describe = Callable[[Outcome], str]
-"""Makes the sentence about an outcome; a command passes explain's, which is a room above this
-one.
+"""A function that makes the sentence about an outcome; commands pass the one of explain, since this
+package may not import explain.
 """
 
 
 def quote_scheduler(outcome: Outcome) -> str:
-    """Return the nodes on which a subject fits, or kube-scheduler's words."""
+    """Return the nodes on which a subject fits, or else kube-scheduler's message."""
     return f"fits on {_join_some(outcome.nodes)}" if outcome.fits else outcome.scheduler_message
 
 
 def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
-    """Return the pods of a cluster that want devices, grouped; its claims that no pod uses; and the
-    pods that manifests make.
+    """Return the subjects of a cluster: the pods that want devices, grouped; the claims that no pod
+    uses; and the pods that manifests make.
     """
     groups: dict[Hashable, list[Pod]] = {}
     schedulers = {pod.scheduler_name for pod in state.pods.values()}
@@ -148,7 +150,9 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
 
 
 def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
-    """Yield a pod for the stored templates that no pod uses, one for all with equal specs."""
+    """Yield a pod for stored templates that no pod uses, with one pod for all templates that have
+    equal specs.
+    """
     kind = "ResourceClaimTemplate"
     used = {
         (key[0], reference.template_name)
@@ -166,7 +170,7 @@ def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterat
 
 
 def _pod_with_claim(namespace: str, claim: str) -> Raw:
-    """Return a pod that joins the pods of a claim."""
+    """Return a pod that uses a claim in addition to the claim's pods."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -183,9 +187,9 @@ def _wants_devices(pod: Pod) -> bool:
 
 
 def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
-    """Return a key that is equal for pods that want the same.
+    """Return a key that is equal for pods with the same demands.
 
-    Their own names do not matter, nor do the names of claims with equal specs.
+    The pods' own names do not matter, and neither do the names of claims with equal specs.
     """
     claims = []
     for reference in pod.claim_references:
@@ -197,7 +201,7 @@ def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
 
 
 def _pod_of_manifest(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
-    """Return a pod of a workload, or a pod for a template that nothing among the manifests uses."""
+    """Return a pod of a workload, or a pod for a template that none of the manifests use."""
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
     pod = copies.copies_of_object(state, kind, key).pod
@@ -260,7 +264,7 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
 
 
 def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
-    """Return the cluster without a pod and the claims that are reserved for it alone."""
+    """Return the cluster without a pod and without the claims that are reserved only for it."""
     changed = dict(state.objects("ResourceClaim"))
     for key in state.claims_of_pod(subject.key):
         claim = state.claim(key)
@@ -278,7 +282,7 @@ def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
 
 
 class Divergence(Struct, frozen=True):
-    """The difference between two outcomes, as a finding has it."""
+    """The difference between two outcomes, in the form of a finding."""
 
     code: str
     """The code of the finding."""
@@ -291,7 +295,7 @@ class Divergence(Struct, frozen=True):
 def compare_outcomes(
     before: Outcome, after: Outcome, describe: Describe = quote_scheduler
 ) -> Divergence | None:
-    """Return the difference between two outcomes; None if there is none, or none that is proven."""
+    """Return the difference between two outcomes; None if there is none, or if none is proven."""
     if before.fits and not after.fits:
         if after.undecided:
             return None
@@ -323,7 +327,7 @@ def compare_outcomes(
 def _compare_devices(before: Outcome, after: Outcome) -> Divergence | None:
     """Return the first difference between the devices of two outcomes on the same node.
 
-    Nodes that a scheduler cannot tell apart stand for each other.
+    Nodes that a scheduler cannot tell apart count as the same node.
     """
     leaders = {name: None for each in (before, after) for name in _leaders(each)}
     for name in list(leaders)[:_MAX_LEADERS]:
@@ -345,7 +349,7 @@ def _leaders(result: Outcome) -> list[str]:
 
 
 def devices_on(result: Outcome, node: str) -> frozenset[str]:
-    """``REQUEST: DRIVER/POOL/DEVICE`` of the devices on a node."""
+    """Return ``REQUEST: DRIVER/POOL/DEVICE`` for each device on a node."""
     verdict = result.nodes[node]
     verdict_on_node = result.scheduler.allocate(verdict.node, verdict.claims)
     results = verdict_on_node.results if isinstance(verdict_on_node, Allocated) else ()
@@ -382,16 +386,16 @@ class Difference(Struct, frozen=True):
     message: str
     """The difference, as a clause about the subject."""
     where: str = ""
-    """The words for the empty cluster, if it differs only there."""
+    """The words for the empty cluster, if the outcomes differ only there."""
 
     @property
     def shows_fit(self) -> bool:
-        """True if the subject fits on one side alone."""
+        """True if the subject fits on only one side."""
         return self.before.fits != self.after.fits
 
     def finding(self, describe: Describe) -> Finding:
-        """Return it as a finding, with explain's answers on both sides if the subject fits on one
-        of them alone.
+        """Return the difference as a finding, with explain's answers for both sides if the subject
+        fits on only one of them.
         """
         message = f"{self.subject.about}{self.message}{self.where}"
         finding = Finding(self.code, self.level, message, self.subject.objects)
@@ -405,8 +409,8 @@ Outcomes = Sequence[tuple[Outcome, Outcome]]
 
 
 class Placing:
-    """The subjects of a cluster, and the outcomes of each release's scheduler for them, in the
-    present and the empty cluster.
+    """The subjects of a cluster, with the outcomes for them from each release's scheduler, in the
+    present cluster and in the empty one.
     """
 
     def __init__(
@@ -418,8 +422,8 @@ class Placing:
         self.undecided: dict[str, None] = {}
 
     def describe(self, outcome: Outcome) -> str:
-        """Return the sentence about an outcome, made once; after many the scheduler is quoted,
-        which takes no time.
+        """Return the sentence about an outcome, which is made once. After many sentences, the
+        scheduler is quoted instead, which takes no time.
         """
         if id(outcome) not in self._sentences:
             make = self._describe if len(self._sentences) < _MAX_SENTENCES else quote_scheduler
@@ -436,8 +440,8 @@ class Placing:
         return list(zip(in_present, in_empty, strict=True))
 
     def compare(self, before: Outcomes, after: Outcomes) -> Iterator[Difference]:
-        """Yield the differences for each subject; in the empty cluster only where the present one
-        shows nothing.
+        """Yield the difference for each subject; the empty cluster is used only if the present one
+        shows no difference.
         """
         for subject, old, new in zip(self.subjects, before, after, strict=True):
             for each in (*old, *new):

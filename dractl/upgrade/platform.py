@@ -19,12 +19,14 @@ from dractl.validation.roles import BINDINGS, ROLES
 
 
 class Platform(Struct, frozen=True):
-    """The components of a cluster, its drivers and programs, and objects that configure them."""
+    """The components of a cluster, its drivers and programs, and the objects that configure
+    them.
+    """
 
     settings: tuple[GateSetting, ...]
-    """The places at which components set their gates."""
+    """The places where components set their gates."""
     runtime_config: RuntimeConfig
-    """The versions of the API that kube-apiserver is told to serve."""
+    """The API versions that kube-apiserver is configured to serve."""
     objects: tuple[Raw, ...]
     """Objects that a state does not have: admission, custom kinds, roles."""
     drivers: Drivers
@@ -36,7 +38,7 @@ class Platform(Struct, frozen=True):
     def differences(
         self, items: Iterable[Input], before: Target, after: Target
     ) -> Iterator[Finding]:
-        """Yield the changes that a release of the control plane brings; ``items`` are the objects
+        """Yield the changes that a release of the control plane brings. ``items`` are the objects
         that its API server judges.
         """
         settings = [each for each in self.settings if each.component != KUBELET]
@@ -59,7 +61,7 @@ class Platform(Struct, frozen=True):
         yield from program_apis.list_unknown(self.programs, releases)
 
     def list_unseen(self, releases: Sequence[str]) -> Iterator[str]:
-        """Yield the kinds that decide about drivers, and that the input lacks."""
+        """Yield the kinds that the input lacks and that determine facts about drivers."""
         if self.drivers.names and len(releases) > 1:
             yield from _list_unseen(self.objects, self.live)
 
@@ -68,7 +70,7 @@ _DECIDING_KINDS = {
     "clusterroles": ("the roles of drivers", (*ROLES, *BINDINGS)),
     "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.KINDS),
 }
-"""Kinds that no other command reads, by resource, and the facts that they decide."""
+"""Kinds that no other command reads, by resource, with the facts that they determine."""
 
 
 def _list_unseen(objects: Iterable[Raw], live: PlatformObjects) -> Iterator[str]:

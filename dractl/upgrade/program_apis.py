@@ -1,4 +1,4 @@
-"""Programs beside drivers that read claims, such as Kueue and KubeVirt, and the versions of the API
+"""Programs other than drivers that read claims, such as Kueue and KubeVirt, and the API versions
 that they speak.
 """
 
@@ -24,15 +24,17 @@ class InstalledProgram(Struct, frozen=True):
 
     program: Program
     tag: str
-    """The tag of its image; empty if none is in the input, or has one."""
+    """The tag of its image; empty if the input has no image of it, or if the image has no tag."""
     objects: tuple[str, ...]
     """The workloads that run it."""
     uses_claims: bool
-    """True if its configuration in the input switches its support of claims on."""
+    """True if its configuration in the input turns on its support of claims."""
 
     @property
     def spoken(self) -> Spoken | None:
-        """The API versions of its version; None if it reads no claims, or is not known."""
+        """The API versions that its version speaks; None if it reads no claims, or if they are
+        unknown.
+        """
         return self.program.find_version(self.tag)
 
 
@@ -54,8 +56,8 @@ def find_programs(objects: Sequence[Raw]) -> Iterator[InstalledProgram]:
 
 
 def _has_mark(value: Raw, program: Program) -> bool:
-    """Return True if a configuration of a program switches claims on: its own kinds, its workloads
-    and ConfigMaps.
+    """Return True if a configuration of a program turns on claims: in its own kinds, in its
+    workloads, or in ConfigMaps.
     """
     group, kind = type_of(value)
     concerns = (
@@ -75,7 +77,7 @@ def differences(
 ) -> Iterator[Finding]:
     """Yield the programs that read claims of ``before``, and not of ``after``.
 
-    It breaks where the input shows that the program is told to read them.
+    This is a break if the input shows that the program is configured to read claims.
     """
     for program in programs:
         spoken = program.spoken
@@ -98,8 +100,8 @@ def differences(
 
 
 def list_unknown(programs: Iterable[InstalledProgram], path: Iterable[str]) -> Iterator[str]:
-    """Yield the programs whose version is not in the input, where a release on the way ends a
-    version that one of them speaks.
+    """Yield the programs whose version the input does not show, if a release on the path stops
+    serving an API version that a version of the program speaks.
     """
     served = [set(served_versions(_KIND, release)) for release in path]
     gone = set().union(*served) - served[-1]

@@ -18,20 +18,20 @@ SPECS: Mapping[str, Path] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate"
 
 
 class Read(Struct, frozen=True):
-    """A place of an object that reads an attribute or a capacity."""
+    """A place in an object that reads an attribute or a capacity."""
 
     part: Part
     """The part of a device that is read."""
     name: str
-    """``domain/name``; a capacity of a request can be without the domain."""
+    """``domain/name``; a capacity in a request may lack the domain."""
     by: Place
     """The kind of the place."""
     path: Path
-    """The place: of the expression, the constraint, or the amounts."""
+    """The path of the place: of the expression, of the constraint, or of the amounts."""
     text: str = ""
     """The expression of a selector."""
     drivers: frozenset[str] = frozenset()
-    """The drivers whose devices are asked; empty if nothing tells them."""
+    """The drivers whose devices are read; empty if they are unknown."""
 
 
 class Reader(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Reader(Struct, frozen=True):
     key: Key
     """Its namespace and name."""
     value: Raw
-    """The object as it was read."""
+    """The object as the input contains it."""
     reads: tuple[Read, ...]
     """Every place that reads an attribute or a capacity."""
     generated: tuple[Key, ...] = ()
@@ -62,7 +62,7 @@ def object_name(kind: str, key: Key) -> str:
 def find_readers(state: ClusterState) -> Iterator[Reader]:
     """Yield the classes, claims and templates of a cluster, each with its reads.
 
-    A claim that was made of a template of the input stands below its template.
+    If the input has the template of a claim, the claim is listed with the template.
     """
     drivers: dict[str, frozenset[str]] = {}
     for key, value in state.objects("DeviceClass").items():
@@ -81,7 +81,7 @@ def find_readers(state: ClusterState) -> Iterator[Reader]:
 
 
 def _claims_by_template(state: ClusterState) -> dict[Key, tuple[Key, ...]]:
-    """Return the claims that were made for pods, by the template of the input that made them."""
+    """Return the claims that were made for pods, by their template, if the input has it."""
     claims_by_template: dict[Key, list[Key]] = {}
     template_objects = state.objects("ResourceClaimTemplate")
     for key in state.pods:

@@ -1,4 +1,4 @@
-"""Roles of drivers that one release lets do their work, and the next one does not."""
+"""Roles of drivers that are sufficient in one release but not in the next one."""
 
 from collections.abc import Iterable, Iterator
 

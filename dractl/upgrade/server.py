@@ -23,8 +23,8 @@ Labels = Mapping[str, Mapping[str, str]]
 
 
 _STORED_KINDS = frozenset({"ResourceClaim", "DeviceClass", "DeviceTaintRule"})
-"""Stored objects that nobody makes anew: drivers publish slices, controllers make claims and pods
-of templates.
+"""Kinds of stored objects that nobody creates again; in contrast, drivers publish slices again, and
+controllers create claims and pods from templates.
 """
 _MAX_SHOWN = 3
 _LIFECYCLE = "kubernetes/api resource/*/zz_generated.prerelease-lifecycle.go"
@@ -38,21 +38,21 @@ class Input(Struct, frozen=True):
     faults: tuple[DoubledKey, ...] = ()
     """The faults that strict decoding finds in its text."""
     stored: bool = False
-    """True for an object of the cluster, False for a manifest that is created again."""
+    """True for an object of the cluster, False for a manifest that is to be created again."""
     others: tuple[str, ...] = ()
-    """Names of further objects about which every server says the same."""
+    """Names of other objects for which every server gives the same answer."""
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """``KIND/[NAMESPACE/]NAME`` of the object, and of the ``others`` that it stands for."""
+        """``KIND/[NAMESPACE/]NAME`` of the object, and of the ``others`` that it represents."""
         return (describe(self.value), *self.others)
 
     @property
     def alike(self) -> Hashable:
-        """A key that is equal for stored objects about which a server says the same.
+        """A key that is equal for stored objects to which a server gives the same answer.
 
-        A stored object has been accepted, so that names and the text of attributes matter by their
-        lengths alone.
+        A stored object has been accepted already, so only the lengths of names and attribute values
+        matter.
         """
         view = View(self.value)
         if not self.stored or view.kind not in ("ResourceClaim", "ResourceSlice"):
@@ -74,7 +74,7 @@ class Input(Struct, frozen=True):
 
     @property
     def stays(self) -> bool:
-        """True if a release meets the object as it is stored, and nobody creates it again."""
+        """True if the object stays as it is stored in a release, since nobody creates it again."""
         return self.stored and self.value.get("kind") in _STORED_KINDS
 
     @property
@@ -84,7 +84,7 @@ class Input(Struct, frozen=True):
 
 
 def merge_inputs(items: Iterable[Input]) -> tuple[Input, ...]:
-    """Merge the inputs about which every server says the same."""
+    """Merge the inputs for which every server gives the same answer."""
     groups: dict[Hashable, list[Input]] = {}
     for item in items:
         groups.setdefault(item.alike, []).append(item)
@@ -115,13 +115,17 @@ class ServerAnswer(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     """The fields that it drops silently."""
     doubts: tuple[str, ...] = ()
-    """Sentences on unknown names in a preview: the object may be refused for it."""
+    """Sentences on names that are unknown in a preview, which may refuse the object because of
+    them.
+    """
     gates: frozenset[tuple[str, str]] = frozenset()
     """The fields that it drops, each with its gate."""
 
     @property
     def causes(self) -> frozenset[tuple[str | None, str | None]]:
-        """Types and fields of the errors; for an object that cannot be decoded, the type alone."""
+        """The types and fields of the errors; for an object that cannot be decoded, only the
+        type.
+        """
         return frozenset(
             (one.type, one.field if one.type not in _UNDECODED else None) for one in self.errors
         )
@@ -129,14 +133,14 @@ class ServerAnswer(Struct, frozen=True):
 
 _RESHAPED = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 _OLDER_SHAPE = ("resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1")
-"""Versions up to 1.32, in which requests and devices are written otherwise than in v1."""
+"""Versions up to 1.32, in which requests and devices have another form than in v1."""
 _UNDECODED = ("BadRequest", "NotServed")
 
 
 def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
     """Return the answer of a release to the creation of an object.
 
-    A stored object is asked for in a version that the release serves.
+    A stored object is converted to a version that the release serves.
     """
     value = dict(item.value)
     if item.stored:
@@ -146,7 +150,7 @@ def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
         if versions and is_reshaped and all(version in _OLDER_SHAPE for version in versions):
             return ServerAnswer(
                 ()
-            )  # it is stored, in a shape that only that release's server knows
+            )  # the object is stored in a form that only that release's server knows
         if versions and value.get("apiVersion") not in versions:
             value["apiVersion"] = versions[0]
     violations = validate(value, target, namespaces=namespaces, faults=item.faults)
@@ -166,7 +170,7 @@ def differences(
 ) -> Iterator[Finding]:
     """Yield the differences between the answers of two releases to these objects.
 
-    ``answers`` keeps the answers of a release for the next step.
+    ``answers`` caches the answers of a release for the next step.
     """
     known_answers: dict[Any, ServerAnswer] = {} if answers is None else answers
 

@@ -1,4 +1,6 @@
-"""From inputs to a plan: one step a release and one a driver, each with its changes."""
+"""From inputs to a plan, with one step for each release and each driver, and with the changes of
+each step.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,9 +75,9 @@ class UpgradeInput(Struct, frozen=True):
     machines: tuple["DescribedNode", ...] = ()
     """The nodes whose hardware is known."""
     settings: tuple[GateSetting, ...] = ()
-    """The places at which components set their gates."""
+    """The places where components set their gates."""
     runtime_config: RuntimeConfig = RuntimeConfig()
-    """The versions of the API that kube-apiserver is told to serve."""
+    """The API versions that kube-apiserver is configured to serve."""
     others: tuple[Raw, ...] = ()
     """Objects of the input that a state does not have: admission, custom kinds, roles, workloads
     without devices.
@@ -85,9 +87,9 @@ class UpgradeInput(Struct, frozen=True):
 
 
 def path_of(start: str, to: str) -> tuple[str, ...]:
-    """Return every release from one to another, both included.
+    """Return every release from one to another, including both.
 
-    Raises UsageError for an unknown one, and for a downgrade.
+    Raises UsageError for an unknown release, and for a downgrade.
     """
     releases = ", ".join(RELEASES)
     for text in (start, to):
@@ -158,7 +160,7 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     unseen = (*_list_unread(state), *platform.list_unseen(releases))
     whole = inputs.state.merge(manifest_state)
     steps = [_add_owners(step, whole, drivers.upgraded) for step in steps]
-    # Facts that the input shows come before its gaps: a report shows the first few.
+    # Facts that the input shows come before its gaps, since a report shows only the first few.
     not_compared = (*undecided, *schedulers, *gates_seen, *notes, *unseen)
     kinds = tuple(sorted(set(whole.kinds)))
     return Plan(releases[0], releases[-1], tuple(steps), drivers.upgraded, not_compared, kinds)
@@ -174,7 +176,7 @@ def _features(release: str, gates: Mapping[str, bool], settings: Mapping[str, bo
 
 
 def _place(placing: Placing, state: ClusterState, features: Sequence[Features]) -> list[Outcomes]:
-    """Return the outcomes of each release's scheduler; the same scheduler is asked once."""
+    """Return the outcomes of each release's scheduler; equal schedulers run only once."""
     outcomes = {each: placing.outcomes(state, each) for each in dict.fromkeys(features)}
     return [outcomes[each] for each in features]
 
@@ -205,7 +207,7 @@ class _DriverSteps(Struct, frozen=True):
     upgraded: Mapping[str, tuple[str, str]]
     """The present and the later version, by driver."""
     notes: tuple[str, ...]
-    """Questions that the input does not decide."""
+    """Questions that the input does not answer."""
 
 
 def _upgrade_drivers(
@@ -216,8 +218,8 @@ def _upgrade_drivers(
     outcomes: Outcomes,
     features: Features,
 ) -> _DriverSteps:
-    """Upgrade one driver after the other, after the releases; each step begins where the one before
-    it ends.
+    """Upgrade the drivers one after the other, after the releases; each step begins with the result
+    of the step before it.
     """
     steps, upgraded, notes = [], {}, list[str]()
     for name, text in inputs.versions.items():
@@ -285,7 +287,9 @@ def _node_steps(
 
 
 def _preview_findings(release: str) -> Iterator[Finding]:
-    """Yield the announced changes of a release that is not out; dractl does not judge by them."""
+    """Yield the announced changes of a release that is not out, which do not affect dractl's
+    verdicts.
+    """
     for row in kubernetes().coming if release in PREVIEWS else ():
         if row.release == release:
             code = "landed" if row.landed else "planned"
@@ -297,8 +301,8 @@ def _preview_findings(release: str) -> Iterator[Finding]:
 def _note_assumed_gates(
     items: Sequence[Input], target: Target, namespaces: server.Labels
 ) -> Iterator[str]:
-    """Yield the gates that a cluster must have on, or have had, although they are assumed to be
-    off.
+    """Yield the gates that a cluster must have, or must have had, turned on although they are
+    assumed to be off.
     """
     dropped = (server.ask_server(item, target, namespaces).dropped for item in items if item.stored)
     fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in dropped for path in paths})
@@ -310,7 +314,7 @@ def _note_assumed_gates(
 
 
 def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
-    """Yield the pods of other schedulers, which are not placed here."""
+    """Yield the pods of other schedulers, for which there are no outcomes."""
     others = {pod.scheduler_name for pod in state.pods.values() if pod.claim_references}
     for name in sorted(others - {DEFAULT_SCHEDULER}):
         scheduler = identify(state, name)
@@ -334,7 +338,7 @@ def _list_unread(state: ClusterState) -> Iterator[str]:
 
 def refuse_unknown_gates(release: str, gates: Mapping[str, bool]) -> None:
     """Raise UsageError for a gate that no release has had, unless the last ``release`` is a
-    preview, which may have it.
+    preview, which may have such a gate.
     """
     for gate, on in gates.items():
         if not is_known(gate) and gate not in kubernetes().retired:

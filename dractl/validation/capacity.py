@@ -14,8 +14,8 @@ MAX_INT64 = (1 << 63) - 1
 
 
 def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator[Violation]:
-    """Yield the violations in the policy of the capacity at ``place``; ``shareable``: the device
-    allows multiple allocations.
+    """Yield the violations in the policy of the capacity at ``place``; ``shareable`` is True if the
+    device allows multiple allocations.
     """
     policy = place.child("requestPolicy")
     if not policy.set:
@@ -46,7 +46,7 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
 
 
 def _amount(place: Place, target: Target) -> Quantity:
-    """Return the quantity at a place as the server of a release calculates with it."""
+    """Return the quantity at a place in the form in which the server of a release calculates."""
     saturates = target.has("saturating-quantities")
     return SaturatingQuantity.of(place.quantity) if saturates else place.quantity
 
@@ -82,8 +82,8 @@ def _valid_values(
 
 
 def _key(option: Quantity, target: Target) -> object:
-    """Return the key by which options are equal: the integer value, or the decimal string (``1`` is
-    not ``1.0``).
+    """Return a key that is equal for options that the server treats as equal: the integer value, or
+    the decimal string (``1`` is not ``1.0``).
     """
     if not (target.has("fractional-ranges") and target.enabled("DRAFractionalCapacityRange")):
         return option.value()
@@ -134,7 +134,7 @@ def _bounds(place: Place, default: Quantity, target: Target) -> list[tuple[Place
 def _steps(
     place: Place, default: Quantity, capacity: Quantity, target: Target
 ) -> Iterator[Violation]:
-    """Yield the violations as of 1.37: fractions are compared in thousandths, and values that
+    """Yield the violations of 1.37, where fractions are compared in thousandths, and values that
     overflow int64 are reported first.
     """
     bounds = _bounds(place, default, target)
@@ -175,7 +175,8 @@ def _steps(
 def _steps_before_37(place: Place, default: Quantity, capacity: Quantity) -> Iterator[Violation]:
     low, step = place.child("min").quantity, place.child("step").quantity
     if step.value() == 0:
-        # The server divides by it, panics and closes the connection; this is the message of 1.37.
+        # The server divides by the value, panics and closes the connection; this is the message of
+        # 1.37.
         yield invalid("RS-30", place.child("step"), "must be greater than zero", step)
         return
     yield from _first_step(place.child("step"), low, step, capacity)

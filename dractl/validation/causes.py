@@ -15,7 +15,7 @@ from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
 ITSELF: Final = object()
-"""Stands for the value at the place."""
+"""A marker for the value at the place."""
 
 
 def invalid(
@@ -31,7 +31,7 @@ def invalid(
 ) -> Violation:
     """Return the violation for an invalid value; ``value`` is shown instead of the whole value.
 
-    ``field``: the path the server names, if it differs from the place's.
+    ``field`` is the path that the server names, if it differs from the place's.
     """
     shown = place.value if value is ITSELF else value
     violation = _violation(
@@ -65,8 +65,8 @@ def duplicate(rule: str, place: Place, value: Any) -> Violation:
 def not_supported(
     rule: str, place: Place, allowed: Sequence[str], *, key: str | None = None
 ) -> Violation:
-    """Return the violation for a string that is not ``allowed``; ``key``: the string is the key of
-    the entry at the place.
+    """Return the violation for a string that is not ``allowed``; with ``key``, the string is the
+    key of the entry at the place.
     """
     text = place.text if key is None else key
     listed = ", ".join(f'"{name}"' for name in allowed)
@@ -104,8 +104,9 @@ class Declared(Violation, frozen=True):
     """A violation from 1.37's validation, which is generated from the tags of
     api/resource/v1*/types.go.
 
-    That code runs alongside the handwritten validation and continues after the latter has stopped;
-    it spells paths as in the version that was written. Other releases report the same by hand.
+    That code runs alongside the handwritten validation and continues after that has stopped; it
+    spells paths in the version of the document. In other releases, handwritten validation reports
+    the same.
     """
 
 
@@ -127,15 +128,15 @@ def as_declared(place: Place, violations: Iterable[Violation]) -> Iterator[Decla
 
 
 def as_ratcheted(violation: Violation) -> Violation:
-    """Return the violation as an error that an update overlooks if its field stays as
-    it is stored.
+    """Return the violation as an error that an update ignores if the field keeps its stored
+    value.
     """
     return replace(violation, ratcheted=True)
 
 
 def filter_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Yield the violations that remain if handwritten validation stops: violations of generated
-    validation, so none up to 1.36.
+    """Yield the violations that remain if handwritten validation stops: those of generated
+    validation, and so none up to 1.36.
     """
     if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))

@@ -32,8 +32,8 @@ from dractl.validation.violation import Violation
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Names suggested for a wrong one, at most: few claims have more, and hostile input takes bounded
-time.
+"""Maximum number of names that are suggested for a wrong one. Few claims have more, and hostile
+input must not take unbounded time.
 """
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
@@ -51,9 +51,9 @@ class _Claim(Struct, frozen=True):
     references: Mapping[str, frozenset[str]]
     """The names of requests, and of the alternatives of each."""
     constrained: Mapping[str, frozenset[str]]
-    """Attributes in constraints by the reference they are for; "": for all requests."""
+    """The attributes in constraints, by the reference that they apply to; "" for all requests."""
     cost: list[int]
-    """The costs of the derived attributes that compile; filled in as they are looked at."""
+    """The costs of the derived attributes that compile; the checks add to the list."""
 
 
 def spec(place: Place, target: Target) -> Iterator[Violation]:
@@ -90,8 +90,8 @@ def admin_access(
     """Yield the violations of admin access in a namespace without the label
     (pkg/registry/resource/utils.go AuthorizedForAdmin).
 
-    ``namespace``: its labels; None if they are not known. The server names the path of a flat
-    request in a claim, for a template too.
+    ``namespace`` has its labels; None if they are unknown. Even for a template, the server names
+    the path of a flat request in a claim.
     """
     if namespace is None or not target.has("admin-access-namespace"):
         return
@@ -141,7 +141,7 @@ def _attributes_by_reference(constraints: Place) -> dict[str, frozenset[str]]:
 def _request(claim: _Claim, place: Place) -> Iterator[Violation]:
     yield from label("RC-03", place.child("name"))
     exactly, first_available = place.child("exactly"), place.child("firstAvailable")
-    if not claim.target.has("exactly-or-first-available"):  # there was nothing but flat requests
+    if not claim.target.has("exactly-or-first-available"):  # this release has only flat requests
         yield from _body(claim, exactly, place.child("name").text, alternative=False)
         return
     detail = "exactly one of `exactly` or `firstAvailable` is required"
@@ -190,7 +190,7 @@ def _body(claim: _Claim, place: Place, reference: str, *, alternative: bool) -> 
     yield from as_declared(device_class, wrong) if alternative else wrong
     yield from selectors(_SELECTORS, place.child("selectors"), claim.target)
     yield from _check_derived_attributes(claim, place.child("derivedAttributes"), reference)
-    # It always had a default before
+    # The field always has a default in earlier releases
     if claim.target.has("allocation-mode-checked") or place.child("allocationMode").set:
         yield from _allocation_mode(place)
     for item in place.child("tolerations").items():
@@ -228,8 +228,8 @@ def _check_derived_attribute(
     claim: _Claim, place: Place, reference: str, *, declarative: bool
 ) -> Iterator[Violation]:
     name, expression = place.child("name"), place.child("expression")
-    # Too many items hide the reports of generated validation about each, not the reports of
-    # handwritten validation.
+    # If there are too many items, generated validation does not report each of them, but
+    # handwritten validation does.
     if declarative and not name.text:
         yield from as_declared(name, [value_required("RC-31", name)])
     elif declarative:
@@ -281,8 +281,8 @@ def request_references(
 ) -> Iterator[Violation]:
     """Yield the violations in references to requests from another part of a claim.
 
-    ``rules``: the ids for too many or repeated references, and for a reference that is not in
-    ``known``.
+    ``rules`` has the ids for too many references, for repeated ones, and for a reference that is
+    not in ``known``.
     """
     check = partial(request_reference, rules[1], known=known)
     yield from check_set((rules[0], rules[0]), places, MAX_REQUESTS, check, text_of, target)
@@ -291,8 +291,8 @@ def request_references(
 def request_reference(
     rule: str, place: Place, known: Mapping[str, frozenset[str]]
 ) -> Iterator[Violation]:
-    """Yield the violations of validateRequestNameRef: a reference is the name of a request, or,
-    after it and a slash, the name of an alternative.
+    """Yield the violations of validateRequestNameRef: a reference is the name of a request, or that
+    name with a slash and the name of an alternative.
     """
     segments = place.text.split("/")
     if len(segments) <= 2:

@@ -17,7 +17,7 @@ def source_path(path: Path, value: dict[str, Any]) -> Path:
 
 def _older_path(path: Path, kind: Any, version: str) -> Path:
     """Return a path in an older version: v1beta1 has requests without ``exactly`` and devices with
-    ``basic``; v1alpha3 capacities without ``value``.
+    ``basic``; v1alpha3 also has capacities without ``value``.
     """
     if (
         kind == "ResourceSlice"

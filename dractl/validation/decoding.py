@@ -16,8 +16,8 @@ from dractl.validation.walk import has_field, is_former, unknown_field, walk, wr
 
 DRA_GROUP = "resource.k8s.io"
 MAX_FAULTS = 100
-"""Unknown fields that the server lists at most (sigs.k8s.io/json decode.go); they are one fault by
-then.
+"""The maximum number of unknown fields that the server lists (sigs.k8s.io/json decode.go); more of
+them count as one fault.
 """
 
 KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
@@ -26,8 +26,7 @@ KUBERNETES_GROUPS = ("", "apps", "batch", DRA_GROUP, "scheduling.k8s.io")
 def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violation]:
     """Return the type of a document, or the violations if it has none.
 
-    An empty list for a kind that is not one of Kubernetes' own (a custom resource) or for which
-    dractl has no schema.
+    Return an empty list for a custom resource, and for a kind for which dractl has no schema.
     """
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not api_version or not kind:
@@ -87,7 +86,9 @@ def _unknown(
 
 
 def _releases_with_field(api_version: str, kind: str, path: Path, target: Target) -> str | None:
-    """Return other releases that have a field unknown to this release, as a phrase."""
+    """Return, as a phrase, the other releases that have a field which is unknown in this
+    release.
+    """
     shapes = {release: schemas_of(release).kind(api_version, kind) for release in RELEASES}
     return _release_phrase(
         [release for release, shape in shapes.items() if shape and has_field(shape, path)], target
@@ -171,16 +172,16 @@ def _kind_not_served(api_version: str, kind: str, target: Target) -> list[Violat
             "apiVersion", message, allowed=served, nearest=near, detail=f"{message}: {sentence}"
         )
         if any(row.api_version == api_version for row in SERVED):
-            return [wrong]  # an earlier release served it
+            return [wrong]  # an earlier release served the kind
         return _as_doubt(wrong, f"{kind} in {api_version}", target)
     here = schemas.kinds_of(api_version)
     if meant := next((name for name in here if name.lower() == kind), None):
-        # kubectl finds the resource by its lower-case name, so it is the server that refuses.
+        # kubectl finds the resource by its lower-case name, so the refusal comes from the server.
         message = f"the kind is {meant}, not {kind}"
         detail = f'no kind "{kind}" is registered for version "{api_version}"'
         wrong = _not_served("kind", message, allowed=here, nearest=meant, detail=detail)
         return [replace(wrong, type="BadRequest")]
-    if not ours:  # for the other groups, dractl knows only the kinds that contain pods
+    if not ours:  # for other groups, dractl knows only the kinds that contain pods
         kinds = tuple(
             name for name in kinds if name.lower() in (kind.lower(), kind.lower().removesuffix("s"))
         )
@@ -218,7 +219,7 @@ def _list_versions(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 
 def _kind_when(kind: str, target: Target) -> str | None:
-    """Return other releases that have a kind which this release lacks, as a phrase."""
+    """Return, as a phrase, the other releases that have a kind which this release lacks."""
     if kind in (
         "ResourceClass",
         "ResourceClaimParameters",

@@ -1,7 +1,7 @@
 """Fields that the API server drops silently because their feature gate is off.
 
-The stored object then has another meaning than the one that was written. The fields are data of
-:mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
+The stored object then has a different meaning from the one that the user wrote. The fields are data
+of :mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
 ``pkg/registry/resource/*/strategy.go`` at creation, when nothing is "in use" already.
 """
 
@@ -25,7 +25,7 @@ _SPEC = {
     "PodGroup": ("pod-group", ["spec"]),
     "Workload": ("workload", ["spec"]),
 }
-"""By kind, the spec that it holds and its path."""
+"""The spec of each kind, with its path."""
 
 
 class Dropped(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Dropped(Struct, frozen=True):
 
     gate: str
     paths: tuple[Path, ...]
-    """The paths (in the shape of v1) where it is set."""
+    """The paths (in the shape of v1) at which it is set."""
 
 
 def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dropped]]:
@@ -57,8 +57,9 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
 
 
 def _list_fields(value: Mapping[str, Any], spec: str, target: Target) -> list[SpecField]:
-    """Return the fields that the server drops from a spec, without fields that a slice does not
-    have. A slice may have many devices and, unlike a claim, has no parameters of any depth.
+    """Return the fields that the server drops from a spec. Fields that a slice cannot have are left
+    out for slices, since a slice may have many devices and, unlike a claim, has no parameters of
+    any depth.
     """
     fields = fields_dropped_by(spec, target)
     if spec != "slice":
@@ -83,7 +84,7 @@ def _remove_fields(value: Any, steps: list[str], path: Path, removed: list[Path]
     if not further:
         if type(value) is not dict or step not in value:
             return value
-        if value[step]:  # null, false, 0, "" and empty lists mean the same when they are gone
+        if value[step]:  # null, false, 0, "" and empty lists mean the same as an absent field
             removed.append((*path, step))
         return {key: item for key, item in value.items() if key != step}
     changed: dict[str | int, Any] = {}

@@ -23,7 +23,7 @@ _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _CASELESS: Final = _SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f")
 _VALUE: Final = f"({_KEY})?"
 
-# The others are compiled when they are first used: few claims have labels, taints or tolerations.
+# The others are compiled on first use, since few claims have labels, taints or tolerations.
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
 _C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
@@ -36,14 +36,16 @@ MAX_ID: Final = 32
 
 
 def length(text: str) -> int:
-    """Return the length in bytes of UTF-8, as Go counts; a lone surrogate counts as the character
-    that replaces it.
+    """Return the length in bytes of UTF-8, as Go counts it; a lone surrogate counts as its
+    replacement character.
     """
     return len(text.encode("utf-8", "replace")) if not text.isascii() else len(text)
 
 
 def lower(text: str) -> str:
-    """Convert to lower case as Go's strings.ToLower: one character for one."""
+    """Convert to lower case like Go's strings.ToLower, which maps each character to one
+    character.
+    """
     return text.lower() if text.isascii() else "".join(character.lower()[0] for character in text)
 
 
@@ -185,7 +187,7 @@ def errors_in_extended_resource_name(text: str) -> list[str]:
 
 
 def label(rule: str, place: Place) -> Iterator[Violation]:
-    """Yield the violations in a DNS label; the server reports an empty one as Invalid, too."""
+    """Yield the violations in a DNS label; the server reports an empty label as Invalid, too."""
     for error in label_errors(place.text):
         yield invalid(rule, place, error, place.text)
 
@@ -206,8 +208,8 @@ def label_value(rule: str, place: Place) -> Iterator[Violation]:
 
 
 def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations in a driver's name: a subdomain of at most 63 bytes in whatever case
-    (ValidateCSIDriverName).
+    """Yield the violations in a driver's name: a subdomain of at most 63 bytes, in upper or lower
+    case (ValidateCSIDriverName).
     """
     if not place.text:
         yield value_required(rule, place)
@@ -219,7 +221,8 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
 def driver_name_as_declared(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     """Yield the violations in a driver's name, for which 1.37 also has a generated rule.
 
-    That rule does not convert to lower case first, which would turn some letters into ASCII.
+    Unlike the older rule, it does not convert the name to lower case first, which turns some
+    letters into ASCII.
     """
     wrong = list(driver_name(rule, place, target))
     yield from wrong
@@ -283,8 +286,8 @@ def check_qualified_name(
 
 
 def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations in ``domain/name``. 1.37 checks it declaratively too, and then the
-    domain must be lower case.
+    """Yield the violations in ``domain/name``. 1.37 also checks it declaratively, and then requires
+    the domain to be in lower case.
     """
     text = place.text
     yield from check_qualified_name(rule, place, text, target)

@@ -1,7 +1,7 @@
 """Device classes in the configuration of Kueue, which it checks when it starts.
 
 kubernetes-sigs/kueue pkg/config/validation.go validateDeviceClassMappings (ff69552e79); the
-configuration stands in a file, in the ConfigMap that is mounted as one, or in the chart's
+configuration is in a file, in the ConfigMap that is mounted as that file, or in the chart's
 ``managerConfig.controllerManagerConfigYaml``.
 """
 
@@ -29,12 +29,12 @@ _MAPPINGS: Path = ("resources", "deviceClassMappings")
 
 
 class KueueFault(Struct, frozen=True):
-    """An error for which Kueue does not start."""
+    """An error that keeps Kueue from starting."""
 
     path: Path
     message: str
     gate: str = ""
-    """The feature gate without which it is one."""
+    """The feature gate that is off, if the fault exists only without it."""
 
 
 class _Source(Struct, frozen=True):
@@ -50,7 +50,7 @@ class _Source(Struct, frozen=True):
 
 
 def device_class_mappings(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield the mappings in a configuration of Kueue, each with its path; nothing for another
+    """Yield the mappings in a configuration of Kueue, each with its path; none for any other
     document.
     """
     if text(value.get("apiVersion")).startswith(f"{GROUP}/"):
@@ -117,13 +117,13 @@ def _classes(path: Path, entry: Mapping[str, Any]) -> Iterator[KueueFault]:
 
 
 def _counter(path: Path, entry: Mapping[str, Any]) -> str:
-    """Return the counter that the first source counts (counterNameForMapping)."""
+    """Return the counter of the first source (counterNameForMapping)."""
     first = next(_source_list(path, entry), None)
     return text((first.part("counter") or {}).get("name")) if first is not None else ""
 
 
 def _class_conflicts(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[KueueFault]:
-    """Yield classes of several mappings, which must count different counters."""
+    """Yield the classes that are in several mappings without different counters."""
     resources: dict[str, str] = {}
     counters: dict[str, set[str]] = {}
     for path, entry in listed:

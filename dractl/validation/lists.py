@@ -19,7 +19,7 @@ def check_list(
     target: Target,
 ) -> Iterator[Violation]:
     """Yield the violations of a bounded list and its items. From 1.35 on, the items of a list that
-    is too long go unchecked. ``limit`` None: any number of items.
+    is too long are not checked. If ``limit`` is None, any number of items is allowed.
     """
     if limit is not None and places.size > limit:
         yield from as_declared(places, [count_violation(rule, places, limit)])
@@ -37,8 +37,8 @@ def unique(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Yield items whose key an earlier item has. 1.34 points to the field ``name``, which holds the
-    key.
+    """Yield the items whose key an earlier item has, too. 1.34 points to the field ``name``, which
+    contains the key.
     """
     seen: set[Hashable] = set()
     for item in places.items():
@@ -59,8 +59,8 @@ def check_set(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Yield the violations of a bounded list without duplicates; ``rules``: ids for too many items
-    and for duplicates.
+    """Yield the violations of a bounded list without duplicates; ``rules`` has the ids for too many
+    items and for duplicates.
     """
     yield from check_list(rules[0], places, limit, check, target)
     if limit is None or places.size <= limit or not target.has("first-error-hides-the-rest"):

@@ -17,7 +17,7 @@ from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
 MAX_ANNOTATIONS = 256 * 1024
-# The server appends random letters and digits to generateName, always as many as this
+# The number of random letters and digits that the server appends to generateName
 _SUFFIX = "xxxxx"
 _MAX_BASE = 63 - len(_SUFFIX)
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -39,7 +39,7 @@ _COUNTS_GENERATIONS = frozenset(
 
 
 def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations in ``metadata`` of an object that is created."""
+    """Yield the violations in ``metadata`` of an object that is being created."""
     yield from _names(kind, place, target)
     namespace = place.child("namespace")
     if kind not in CLUSTER_SCOPED and namespace.text:
@@ -65,17 +65,17 @@ def template_meta(place: Place) -> Iterator[Violation]:
     yield from _annotations(place.child("annotations"))
     yield from _labels(place.child("labels"))
     for name, value in place.entries():
-        # An empty list is one, though
+        # An empty list counts as set, though
         if name not in ("labels", "annotations") and value not in (None, "", 0):
-            # The server makes its path of the Go field's name with a lower first letter.
+            # The server's path has the name of the Go field with its first letter in lower case.
             reported = f"{place.field}.{'uID' if name == 'uid' else name}"
             yield forbidden("OM-09", place.child(name), "cannot be set", field=reported)
 
 
 def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
     name, base = place.child("name"), place.child("generateName")
-    # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the name
-    # that was generated.
+    # Since 1.35, classes are validated with ValidateObjectMetaWithOpts, which checks only the
+    # generated name.
     if base.text and not (kind == "DeviceClass" and target.has("class-generate-name")):
         masked = (
             base.text[:-2] + "a" if len(base.text) > 1 and base.text.endswith("-") else base.text
@@ -94,8 +94,8 @@ def _names(kind: str, place: Place, target: Target) -> Iterator[Violation]:
 
 
 def _labels(place: Place) -> Iterator[Violation]:
-    """Yield the violations in labels. The server reports keys and values alike at the map; the path
-    leads to the entry.
+    """Yield the violations in labels. The server reports faults of keys and of values at the map;
+    the path leads to the entry.
     """
     for key, value in place.entries():
         for error in label_key_errors(key):
@@ -166,7 +166,7 @@ def _owner_references(places: Place, target: Target) -> Iterator[Violation]:
 
 def _group_version(text: str) -> bool:
     """Return True for an apiVersion as in schema.ParseGroupVersion: at most one slash, and a
-    version after it. ``/`` alone is empty, not wrong.
+    version after it. A single ``/`` counts as empty, and is no error.
     """
     return text.count("/") < 2 and bool(text.rpartition("/")[2])
 

@@ -1,9 +1,9 @@
-"""Fields that moved or were removed, with what to write instead, as data."""
+"""Fields that moved or were removed, each with its replacement, as data."""
 
 from typing import Final
 
 MOVED: Final[dict[tuple[str, str], str]] = {
-    # (Go type without its version, field): what to write instead
+    # (Go type without its version, field): the replacement
     (
         "Device",
         "basic",
@@ -66,4 +66,4 @@ UNWRAPPED: Final = frozenset(
         ("PodResourceClaim", "source"),
     }
 )
-"""Fields of :data:`MOVED` that were wrappers: their content belongs next to them."""
+"""Fields of :data:`MOVED` that were wrappers, so that their content belongs beside them."""

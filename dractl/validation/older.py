@@ -1,5 +1,5 @@
-"""Violations as 1.31 to 1.33 word them, taken from their source code; not compared with their
-servers.
+"""Violations in the words of 1.31 to 1.33. They are taken from the source code, and were not
+compared with servers.
 
 pkg/apis/resource/validation/validation.go of v1.31.13, v1.32.9 and v1.33.5.
 """
@@ -24,7 +24,7 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
     for violation in violations:
         if "a valid C identifier" in violation.message:
             violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
-        # The internal types were v1beta1's up to 1.32.
+        # Up to 1.32, the internal types were those of v1beta1.
         if (
             not target.has("device-without-basic")
             and violation.field
@@ -41,8 +41,8 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
 
 
 def check_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are the
-    document's as written.
+    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are those of the
+    document as written.
 
     validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without
     attributes.

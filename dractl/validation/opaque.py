@@ -44,7 +44,7 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
     """Yield the violations of validateRawExtension: free-form JSON must be an object of at most
     ``limit`` bytes.
 
-    ``rules``: the ids for a value that is too long, and for a value that is not an object.
+    ``rules`` has the ids for a value that is too long, and for a value that is not an object.
     """
     if limit is not None and json_length(place.value) > limit:
         yield length_violation(rules[0], place, limit)
@@ -55,8 +55,8 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
 def json_length(value: Any) -> int:
     """Return the length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
-    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. Uses an explicit stack:
-    parameters can be nested deeper than Python's calls.
+    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. It uses an explicit
+    stack, since parameters can be nested deeper than Python's calls.
     """
     total = 0
     stack: list[Any] = [value]

@@ -25,16 +25,16 @@ class Place(Struct, frozen=True, eq=False):
     value: Any
     parent: Place | None = None
     step: str | int = ""
-    """The step from the parent. The step of the root is the version in which the document was
-    written, if there is generated validation.
+    """The step from the parent. For the root it is the version of the document, if there is
+    generated validation for it.
     """
     kind: Literal["field", "index", "key"] = "field"
     shown: str | None = None
     """The server's spelling of a key that it shortens."""
 
     def child(self, name: str, *inner: str) -> Place:
-        """Return the field of that name, then the field in it, and so on; the value is None if it
-        is absent.
+        """Return the field of that name, then the field inside it, and so on; the value is None if
+        a field is absent.
         """
         value = self.value
         place = Place(value.get(name) if isinstance(value, dict) else None, self, name)
@@ -44,7 +44,9 @@ class Place(Struct, frozen=True, eq=False):
         return Place(value, self, index, "index")
 
     def key(self, key: str, shown: str | None = None) -> Place:
-        """Return the entry of a map; ``shown``: the server's spelling of a key that it shortens."""
+        """Return the entry of a map. ``shown`` is the server's spelling of a key that it
+        shortens.
+        """
         value = self.value
         return Place(value.get(key) if isinstance(value, dict) else None, self, key, "key", shown)
 
@@ -103,7 +105,9 @@ class Place(Struct, frozen=True, eq=False):
 
     @property
     def declared(self) -> str:
-        """Path as the generated validation of 1.37 spells it: in the version of the input."""
+        """The path in the spelling of 1.37's generated validation, which uses the version of the
+        input.
+        """
         root = self
         while root.parent is not None:
             root = root.parent

@@ -27,7 +27,7 @@ _POD_RESOURCES = ("cpu", "hugepages-", "memory")
 
 
 def pods(value: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield the violations in the pod, or in every pod template, of a document."""
+    """Yield the violations in a document's pod, or in each of its pod templates."""
     for path, _ in pod_templates(value):
         place = Place(value)
         for step in path:
@@ -75,8 +75,8 @@ def _pod_spec(place: Place, *, template: bool) -> Iterator[Violation]:
 
 
 def _containers(place: Place) -> Iterator[Violation]:
-    """Yield the violations that validateContainers and validateInitContainers report in names and
-    images: a patch that misses the container by its name makes a second one without image.
+    """Yield the violations of validateContainers and validateInitContainers in names and images. A
+    patch that misspells a container's name adds a second container, which has no image.
     """
     names: set[str] = set()
     for field in ("containers", "initContainers"):
@@ -148,8 +148,8 @@ def _container_claims(places: Place, names: list[str]) -> Iterator[Violation]:
 
 
 _Amounts: TypeAlias = Sequence[tuple[str, Place, Place]]
-"""Requested amounts: the name of each, its place, and the place whose field the server names for
-it.
+"""Requested amounts: the name of the resource, the place of the amount, and the place that the
+server names for it.
 """
 
 
@@ -160,7 +160,7 @@ def _amounts(place: Place, *, template: bool) -> _Amounts:
         for name in quantities.value or ():
             amount = quantities.key(name)
             amounts.append((name, amount, amount))
-    if not template:  # a pod's limit is its request, too
+    if not template:  # a pod's limit is the default of its request
         requested = requests.value or ()
         amounts += [
             (name, limits.key(name), requests.key(name))
@@ -216,8 +216,8 @@ def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
     """Yield the violations in requests and limits (validateResourceRequirements) that extended
     resources can have.
 
-    They must be whole numbers, and equal; names in ``kubernetes.io``, such as the resources of
-    classes, are not restricted like that.
+    Amounts must be whole numbers, and the request must equal the limit. Names in ``kubernetes.io``,
+    such as the resources of classes, are exempt.
     """
     for name, amount, named in amounts:
         quantity = amount.quantity

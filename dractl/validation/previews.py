@@ -1,8 +1,9 @@
-"""Names that are unknown in a preview, a release that was not out when it was read about.
+"""Names that are unknown in a preview: a release that was not out when dractl's facts about it were
+read.
 
 Such a release may have names that dractl does not know: a field, a kind, a value, a name in an
-expression. Violations that a server would report for that reason alone are doubts: violations
-without a type. Nothing is concluded from a probable intent.
+expression. A violation that a server would report only because of such a name is a doubt, which is
+a violation without a type. Nothing is concluded from a probable intent.
 """
 
 import json
@@ -24,7 +25,7 @@ def preview_of(target: Target) -> Preview | None:
 
 
 def is_doubt(violation: Violation) -> bool:
-    """Return True if it is only in doubt whether the server would refuse the document."""
+    """Return True if it is doubtful whether the server would refuse the document."""
     return violation.rule == RULE
 
 
@@ -66,8 +67,8 @@ def doubt_names(
 
 
 def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str | None:
-    """Return the value or the names that a release after this one may have; None if the violation
-    is about no name.
+    """Return the value or the names that a later release may have; None if the violation is not
+    about a name.
     """
     if violation.type == "FieldValueNotSupported":
         value = violation.path[-1] if violation.key else at(document, *violation.path)
@@ -79,7 +80,7 @@ def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str 
 
 
 def is_decided(violation: Violation, doubts: Sequence[Violation]) -> bool:
-    """Return False for a value that only seems to be missing, since a field in doubt may stand for
+    """Return False for a value that may only seem to be missing, since a doubtful field may provide
     it.
     """
     if violation.type not in ("FieldValueRequired", "FieldValueInvalid"):

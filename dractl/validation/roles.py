@@ -1,7 +1,7 @@
 """Roles of DRA drivers: the requests of a driver that the API server of a release forbids.
 
-An account has the rules of all roles that are bound to it. Sources: the library that drivers are
-built with (k8s.io/dynamic-resource-allocation v0.37.1) makes the requests, and
+An account has the rules of all roles that are bound to it. Sources: the requests are those of the
+library that drivers are built with (k8s.io/dynamic-resource-allocation v0.37.1), and
 kubernetes/kubernetes v1.37.1 pkg/registry/resource/utils.go asks the authorizer about them.
 """
 
@@ -51,7 +51,7 @@ class Rule(Struct, frozen=True):
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
     names: tuple[str, ...] = ()
-    """The names of objects that it is limited to; empty for all."""
+    """The names of objects to which it is limited; empty for all objects."""
 
     def allows(self, verb: str, group: str, resource: str) -> bool:
         """Return whether the rule allows a verb on some object of a resource, or of its
@@ -66,7 +66,7 @@ class Rule(Struct, frozen=True):
         )
 
     def names_resource(self, resource: str) -> bool:
-        """Return whether the rule spells out a resource of DRA."""
+        """Return whether the rule names a resource of DRA explicitly."""
         return _DRA in self.groups and resource in self.resources
 
 
@@ -96,9 +96,9 @@ class RoleFault(Struct, frozen=True):
     message: str
     help: str
     rule: Mapping[str, Any]
-    """The rule that is missing, as it is written in a role."""
+    """The missing rule, in the form in which a role contains it."""
     sure: bool = True
-    """False if only drivers on nodes make the request, and this driver may be a controller."""
+    """False if only drivers on nodes make the request, since this driver may be a controller."""
 
 
 def binding_of(value: Mapping[str, Any]) -> Binding | None:
@@ -132,7 +132,7 @@ def companions(
 ) -> list[Mapping[str, Any]]:
     """Return the other roles of the accounts that have this role.
 
-    If no binding names the role, its accounts are unknown, and each of ``roles`` counts.
+    If no binding names the role, its accounts are unknown, and all of ``roles`` are returned.
     """
     role_id = identity(role)
     accounts = {account for one in bindings if one.role == role_id for account in one.accounts}
@@ -150,11 +150,12 @@ def find_faults(
     *,
     on_nodes: bool = False,
 ) -> tuple[RoleFault, ...]:
-    """Return the requests that a DRA driver needs and its role does not allow.
+    """Return the requests that a DRA driver needs and that its role does not allow.
 
-    Roles of other programs have none.
+    Roles of other programs have no faults.
 
-    ``others``: further roles of its account. ``on_nodes``: a DaemonSet runs as the account.
+    ``others`` are the other roles of its account. ``on_nodes`` is True if a DaemonSet runs as the
+    account.
     """
     if _is_completed(role):
         return ()
@@ -166,7 +167,7 @@ def find_faults(
 
 
 def concerns_drivers(role: Mapping[str, Any]) -> bool:
-    """Return whether a role spells out resources that a DRA driver reads or writes."""
+    """Return whether a role explicitly names resources that a DRA driver reads or writes."""
     return role.get("kind") in ROLES and any(
         _DRA in rule.groups and not _OF_DRIVERS.isdisjoint(rule.resources)
         for rule in rules_of(role)
@@ -174,7 +175,7 @@ def concerns_drivers(role: Mapping[str, Any]) -> bool:
 
 
 def publishes_slices(role: Mapping[str, Any]) -> bool:
-    """Return whether a role allows to publish slices, by name or with a wildcard."""
+    """Return whether a role permits its holder to publish slices, by name or with a wildcard."""
     return any(
         rule.allows(verb, _DRA, "resourceslices") for rule in rules_of(role) for verb in _PUBLISHES
     )
@@ -186,21 +187,21 @@ class _Account(Struct, frozen=True):
     everywhere: tuple[Rule, ...]
     """The rules of ClusterRoles."""
     somewhere: tuple[Rule, ...]
-    """The rules of Roles, which grant nothing on objects without a namespace."""
+    """The rules of Roles, which grant nothing on objects that have no namespace."""
 
     def allows(self, verb: str, resource: str) -> bool:
-        """Return whether it may ask for a verb on the claims of some namespace."""
+        """Return whether the account may use a verb on the claims of some namespace."""
         return any(
             rule.allows(verb, _DRA, resource) for rule in (*self.everywhere, *self.somewhere)
         )
 
     def allows_every_name(self, verb: str, resource: str) -> bool:
-        """Return whether it may ask for a verb on each of the claims of some namespace."""
+        """Return whether the account may use a verb on every claim of some namespace."""
         rules = (*self.everywhere, *self.somewhere)
         return any(rule.allows(verb, _DRA, resource) and not rule.names for rule in rules)
 
     def allows_everywhere(self, verb: str, resource: str, group: str = _DRA) -> bool:
-        """Return whether it may ask for a verb on each object of the whole cluster."""
+        """Return whether the account may use a verb on every object in the cluster."""
         return any(
             rule.allows(verb, group, resource) and not rule.names for rule in self.everywhere
         )
@@ -214,10 +215,10 @@ def _account(roles: Iterable[Mapping[str, Any]]) -> _Account:
 
 
 def _is_completed(role: Mapping[str, Any]) -> bool:
-    """Return whether the role cannot be judged alone.
+    """Return whether the role cannot be judged by itself.
 
-    It is aggregated from other roles, or into one, or the API server reconciles it
-    (plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
+    Other roles are aggregated into it, or it is aggregated into another one, or the API server
+    reconciles it (plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
     """
     labels = mapping(mapping(role.get("metadata")).get("labels"))
     return (
@@ -228,7 +229,7 @@ def _is_completed(role: Mapping[str, Any]) -> bool:
 
 
 def rules_of(role: Mapping[str, Any]) -> list[Rule]:
-    """Return the rules of a role by their positions."""
+    """Return the rules of a role, by their index."""
     written = [mapping(entry) for entry in items(role.get("rules"))]
     return [
         Rule(
@@ -246,7 +247,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -> int | None:
-    """Return the position of the first rule that spells out a resource.
+    """Return the index of the first rule that names a resource explicitly.
 
     If ``verbs`` is not empty, the rule must have one of them.
     """
@@ -266,7 +267,7 @@ def _make_rule(resource: str, verbs: Iterable[str], group: str = _DRA) -> dict[s
 
 
 def _find_scope_fault(rules: Sequence[Rule]) -> RoleFault | None:
-    """Return the rule of a Role that is about slices."""
+    """Return the fault of a Role whose rule is about slices, which have no namespace."""
     at = _position(rules, "resourceslices", _PUBLISHES)
     if at is None:
         return None
@@ -327,8 +328,8 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
 def _status(rules: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
     """Yield the fault of a role that may write the status of claims, but not any of its fields.
 
-    AuthorizedForBinding asks for the verb of the request in the whole cluster,
-    AuthorizedForDeviceStatus for that verb with a prefix, by the driver's name.
+    AuthorizedForBinding requires the verb of the request in the whole cluster;
+    AuthorizedForDeviceStatus requires that verb with a prefix, for the driver's name.
     """
     at = _position(rules, "resourceclaims/status", _WRITES)
     if at is None or not target.enabled(GATE):

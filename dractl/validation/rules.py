@@ -1,4 +1,4 @@
-"""Validation by kind of a document that is decoded, defaulted and converted.
+"""Validation, by kind, of a document that has been decoded, defaulted and converted.
 
 Rule ids begin with ``RC`` (claims and templates) or ``RS`` (slices), numbered in the order of
 upstream's checks, ``DC`` (classes), ``DT`` (taint rules), ``PS`` (pool status requests), ``CS``
@@ -29,8 +29,8 @@ def check(
     """Yield the violations that the API server of ``target`` reports for a document converted to
     v1.
 
-    ``namespaces``: the labels of known namespaces. Paths are in v1. ``written``: the version that
-    the document had; 1.37 spells some fields as in that version.
+    ``namespaces`` has the labels of known namespaces. Paths are in v1. ``written`` is the original
+    version of the document, whose spelling 1.37 uses for some fields.
     """
     root = Place(value, step=written if target.has("paths-as-written") else "")
     return _in_words_of(chain(_metadata(root, target), _spec(root, target, namespaces)), target)

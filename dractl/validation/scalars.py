@@ -1,5 +1,5 @@
-"""The types without fields: strings, numbers, and types with their own decoder, as Go
-decodes them.
+"""The types without fields: strings, numbers, and types with their own decoder. They are decoded as
+Go decodes them.
 """
 
 import math
@@ -23,8 +23,8 @@ def string(go: str) -> Scalar:
 
 def _integer(low: int, high: int) -> Callable[[Any], str | None]:
     def error(value: Any) -> str | None:
-        # A whole float arrives without its fraction: YAML is turned into JSON first, and Go writes
-        # 5.0 as 5. From 1e21 on it writes an exponent, which no integer type accepts.
+        # A whole float arrives without its fraction, since YAML is converted to JSON first, where
+        # Go writes 5.0 as 5. From 1e21 on, Go writes an exponent, which no integer type accepts.
         if type(value) is float and value.is_integer() and abs(value) < 1e21:
             value = int(value)
         return None if type(value) is int and low <= value <= high else ""
@@ -34,8 +34,8 @@ def _integer(low: int, high: int) -> Callable[[Any], str | None]:
 
 def _quantity(value: Any) -> str | None:
     if type(value) is str:
-        # The decoder cuts the quotes off the JSON text and does not undo its escapes (quantity.go
-        # UnmarshalJSON).
+        # The decoder removes the quotes from the JSON text, but does not decode its escapes
+        # (quantity.go UnmarshalJSON).
         text = (
             value.replace("\\", "\\\\")
             .replace("\n", "\\n")
@@ -45,7 +45,7 @@ def _quantity(value: Any) -> str | None:
     elif type(value) in (int, float):
         text = number(value)
     else:
-        text = ""  # true, [..] and {..} are as little a number as an empty string
+        text = ""  # true, [..] and {..} are no numbers, like an empty string
     try:
         Quantity.parse(text)
     except ValueError as error:
@@ -54,8 +54,8 @@ def _quantity(value: Any) -> str | None:
 
 
 _TIME: Final = (
-    # The elements that Go's time.Parse reads for RFC 3339: layout, syntax, and for each number its
-    # name and its range.
+    # The elements of RFC 3339 that Go's time.Parse reads: the layout, the syntax, and for each
+    # number its name and range.
     ("2006", r"([0-9]{4})", (("year", 0, 9999),)),
     ("-", "-", ()),
     ("01", r"([0-9]{2})", (("month", 1, 12),)),
@@ -67,7 +67,7 @@ _TIME: Final = (
     ("04", r"([0-9]{2})", (("minute", 0, 59),)),
     (":", ":", ()),
     ("05", r"([0-9]{2})(?:[.,][0-9]+)?", (("second", 0, 59),)),
-    # time.Parse accepts one beyond the maximum, because people do write such offsets.
+    # time.Parse accepts one more than the maximum, since people write such offsets.
     (
         "Z07:00",
         r"(?:Z|[+-]([0-9]{2}):([0-9]{2}))",

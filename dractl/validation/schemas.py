@@ -130,8 +130,8 @@ def schemas_of(release: str) -> Schemas:
 
 
 def paths_of(release: str) -> dict[str, Path]:
-    """Return the paths of the files of a release by name. A preview has only files that differ from
-    its ``like``.
+    """Return the paths of the files of a release, by name. A preview only has files that differ
+    from those of its ``like``.
     """
     return {
         path.stem: path

@@ -75,9 +75,10 @@ def _error(rule: str, place: Place, program: Program) -> Violation:
 def check_derived_attribute(
     rules: tuple[str, str], place: Place, target: Target, costs: list[int]
 ) -> Iterator[Violation]:
-    """Yield the violations of an expression that derives an attribute; adds its cost to ``costs``.
+    """Yield the violations of an expression that derives an attribute, and add its cost to
+    ``costs``.
 
-    ``rules``: the ids for errors in the expression, and for its cost.
+    ``rules`` has the ids for errors in the expression, and for its cost.
     """
     if length(place.text) > MAX_EXPRESSION:
         yield length_violation(rules[0], place, MAX_EXPRESSION)

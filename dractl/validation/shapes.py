@@ -1,9 +1,8 @@
 """Go types that the API server decodes JSON into, reduced to the parts that decide whether a value
 decodes.
 
-A shape walks over a value as ``sigs.k8s.io/json`` does with strict fields: names are
-case-sensitive, ``null`` means "not set", and after a wrong type the walk continues with the next
-value.
+A shape traverses a value as ``sigs.k8s.io/json`` does with strict fields: names are case-sensitive,
+``null`` means "not set", and after a wrong type it continues with the next value.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from dractl.validation.violation import Path
 
 Steps = list[str | int]
 Shape: TypeAlias = "Record | List | Map | Scalar"
-"""A Go type. ``go`` is its name in the decoder's messages; ``plain`` the Python type that always
-fits, if any.
+"""A Go type. ``go`` is its name in the decoder's messages; ``plain`` is the Python type whose
+values always fit, if there is one.
 """
 
 
@@ -31,7 +30,7 @@ class Mismatch(Struct, frozen=True):
     text: str | None = None
     """The error of the shape's own decoder."""
     unknown: bool = False
-    """True if the struct ``shape`` has no field of the name that ends ``path``."""
+    """True if the struct ``shape`` has no field with the name at the end of ``path``."""
 
 
 class Record:
@@ -98,7 +97,7 @@ class List:
 
 
 class Map:
-    """A map; its keys decode from strings, whatever their type is called."""
+    """A map; its keys are decoded from strings, whatever the type of the keys is called."""
 
     __slots__ = ("go", "item", "plain")
 

@@ -67,7 +67,7 @@ _LISTS = ("ints", "bools", "strings", "versions")
 _SCALARS = ("int", "bool", "string", "version")
 _MAX_SHOWN_KEY = MAX_LABEL + 1 + MAX_ID
 _PLAIN_FIELDS = frozenset({"name", "attributes", "capacity"})
-"""The fields that most devices have, and no others."""
+"""The only fields that most devices have."""
 _NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
@@ -192,7 +192,7 @@ def _device(slice_spec: Place, target: Target, place: Place) -> Iterator[Violati
 
 
 def _check_rarer_fields(slice_spec: Place, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations in fields that few devices have."""
+    """Yield the violations in fields that only few devices have."""
     capacity = place.child("capacity")
     yield from _taints(place.child("taints"), target)
     yield from _check_consumed_counters(slice_spec, place, target)
@@ -213,8 +213,8 @@ def _entry(places: Place, key: str) -> Place:
 
 @lru_cache(maxsize=4096)
 def _is_plain_key(key: str) -> bool:
-    """Return True for a name that has no violations in any release: they differ only about names
-    with more slashes, and about how they report an empty part.
+    """Return True for a name without violations in any release: releases only differ in names with
+    more slashes, and in the report on an empty part.
     """
     return key.count("/") < 2 and not any(
         check_qualified_name("RS-17", Place(key), key, Target.of())
@@ -244,8 +244,8 @@ def _is_plain_amount(amount: Any) -> bool:
 
 
 def _key(key: str, places: Place, entry: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations in a key. The server reports a wrong key at its entry, from 1.36 on at
-    the map. The path always leads to the entry.
+    """Yield the violations in a key. Up to 1.35 the server reports a wrong key at its entry, and
+    from 1.36 on at the map. The path always leads to the entry.
     """
     for violation in check_qualified_name("RS-17", entry, key, target, key=True):
         yield replace(violation, field=places.field) if target.has("keys-at-the-map") else violation
@@ -280,13 +280,14 @@ def _attribute(place: Place, target: Target) -> Iterator[Violation]:
 def _check_value_count(
     place: Place, chosen: list[str], filled: list[str], target: Target
 ) -> Iterator[Violation]:
-    """Check that an attribute has one value. Handwritten validation counts every list that is
-    present; the generated one of 1.37 counts lists with items.
+    """Check that an attribute has exactly one value. Handwritten validation counts every list that
+    is present; the generated validation of 1.37 counts only lists with items.
     """
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
         yield value_required("RS-18", place, "exactly one value must be specified")
-    # One hides the other, unless the path is spelt in two ways because the key is shortened.
+    # One of the two violations hides the other, unless a shortened key is spelled in two ways in
+    # their paths.
     elif len(chosen) != 1 and (not generated or place.shortened):
         yield invalid(
             "RS-18", place, "exactly one value must be specified", place.value if chosen else ""
@@ -431,7 +432,7 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield count_violation(rule, places, MAX_COUNTERS)
-        # The declarative rule for the keys still applies
+        # The declarative rule for keys still applies
         if not target.has("counter-keys-declared"):
             return
     for key, _ in places.entries():
@@ -478,7 +479,7 @@ def _consumption(target: Target, place: Place) -> Iterator[Violation]:
 
 
 def _counter_amounts(places: Place) -> Iterator[Violation]:
-    """Check that a device says how much of each counter it uses, in one way (KEP-5941, "API
+    """Check that a device specifies its amount of each counter, and in only one way (KEP-5941, "API
     additions").
     """
     for key, _ in places.entries():
@@ -495,8 +496,8 @@ def _compatibility_group(place: Place) -> Iterator[Violation]:
 
 
 def _references_1_34(slice_spec: Place, device: Place) -> Iterator[Violation]:
-    """Check the counter sets of a device as 1.34 does: they must be in the same slice; later they
-    must be in another one.
+    """Check the counter sets of a device as 1.34 does, where they must be in the same slice; in
+    later releases they must be in another slice.
     """
     places = device.child("consumesCounters")
     total = sum(item.child("counters").size for item in places.items())

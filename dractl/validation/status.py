@@ -1,8 +1,9 @@
-"""The status of a ResourceClaim: the API server's verdict when the scheduler or a driver writes it.
+"""The status of a ResourceClaim: the API server's verdict when the scheduler or a driver writes the
+status.
 
-At creation the server drops a status, so none of this applies to a manifest. It applies to claims
-of dumps and simulations, which may have a status that no server would accept. The rules follow
-validateResourceClaimStatusUpdate of kubernetes/kubernetes
+At creation the server drops a status, so these rules do not apply to manifests. They apply to
+claims in dumps and simulations, which may have a status that no server would accept. The rules
+follow validateResourceClaimStatusUpdate of kubernetes/kubernetes
 pkg/apis/resource/validation/validation.go for a claim without an earlier status; forbidden changes
 of a status cannot be seen in one document.
 """
@@ -68,7 +69,8 @@ def claim_status(
     """Yield the violations in the status of a claim, with the causes and fields that the server
     names at UpdateStatus.
 
-    ``root``: the claim. ``namespace``: the labels of its namespace; None if they are not known.
+    ``root`` is the claim, and ``namespace`` has the labels of its namespace; None if they are
+    unknown.
     """
     status = root.child("status")
     if not status.set:
@@ -146,8 +148,8 @@ def _configuration(known: Known, target: Target, place: Place) -> Iterator[Viola
 def _admin_access(
     places: Place, namespace: Mapping[str, str] | None, target: Target
 ) -> Iterator[Violation]:
-    """Yield the violation of AuthorizedForAdminStatus in pkg/registry/resource/utils.go: the first
-    device allocated with admin access.
+    """Yield the violation of AuthorizedForAdminStatus in pkg/registry/resource/utils.go, at the
+    first device that is allocated with admin access.
     """
     if (
         namespace is None
@@ -275,8 +277,9 @@ def canonical_interface_address(text: str) -> str | None:
     """Return an address with the length of its network's prefix, as Go would print it; None if it
     is invalid.
 
-    k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses as Go did up to
-    1.16: leading zeros are accepted. An IPv4 address in IPv6 is printed as the former.
+    k8s.io/apimachinery/pkg/util/validation IsValidInterfaceAddress, which parses like Go up to
+    1.16, so that leading zeros are accepted. An IPv4 address inside an IPv6 address is printed as
+    IPv4.
     """
     address, slash, bits = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,9}", bits) or "%" in address:

@@ -41,7 +41,7 @@ def taint_rule_spec(place: Place, target: Target) -> Iterator[Violation]:
 
 
 def pool_status_request_spec(place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations of the tags of ResourcePoolStatusRequestSpec in
+    """Yield the violations of the validation tags on ResourcePoolStatusRequestSpec in
     api/resource/v1alpha3/types.go.
     """
     driver, pool, limit = (place.child(name) for name in ("driver", "poolName", "limit"))

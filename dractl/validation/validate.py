@@ -27,15 +27,15 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "ResourceClaimTemplate": ("spec", "spec"),
     "DeviceClass": ("spec",),
 }
-"""The path of the part that many objects have alike: the spec of a claim, also in a template, and
-the spec of a class.
+"""The path of the part that is often equal in many objects: the spec of a claim, also inside a
+template, and the spec of a class.
 """
 
 _Part = tuple[str, bool, bytes]
-"""The key of a part: the version, True for a class, and the digest of its content."""
+"""The key of such a part: the version, True for a class, and the digest of its content."""
 _FAULTLESS_PARTS: set[tuple[_Part, Target]] = set()
 _MAX_FAULTLESS_PARTS = 10_000
-"""Parts without violations in a release, and how many are remembered."""
+"""The maximum number of parts without violations that are remembered for a release."""
 
 
 def validate(
@@ -67,8 +67,8 @@ def validate(
 
 
 def _part(value: Mapping[str, Any]) -> _Part | None:
-    """Return the cache key of a part that was validated before. None if the namespace or the status
-    decides, too, and for parameters of drivers, which may have any size and depth.
+    """Return the cache key of a part that can be validated once. Return None if the namespace or
+    the status matters, too, and for parameters of drivers, which may have any size and depth.
     """
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None
@@ -89,8 +89,8 @@ def _part(value: Mapping[str, Any]) -> _Part | None:
 def _check_around_part(
     value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Return the violations in a document whose part has none: in its metadata, and fields that do
-    not exist.
+    """Return the violations in a document whose cached part has none: those in its metadata, and
+    unknown fields.
     """
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
@@ -103,7 +103,7 @@ def _check_around_part(
 
 
 def _empty_part(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return ``value`` with nothing at ``path``."""
+    """Return ``value`` with an empty part at ``path``."""
     return {**value, path[0]: _empty_part(value[path[0]], path[1:]) if path[1:] else {}}
 
 
@@ -139,8 +139,8 @@ def _violations(
 
 
 def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
-    """Return the violation for a version that is off unless ``--runtime-config`` names it, as all
-    of DRA is up to 1.33.
+    """Return the violation for a version that is off unless ``--runtime-config`` turns it on, as
+    all of DRA is up to 1.33.
     """
     always = served_versions(kind, target.release, by_default=True)
     if (
@@ -166,8 +166,8 @@ def _on_demand(api_version: str, kind: str, target: Target) -> list[Violation]:
 def _status(
     claim: dict[str, Any], target: Target, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Violation]:
-    """Yield the violations in the status of a claim. They do not reject the document: the server
-    drops the status at creation.
+    """Yield the violations in the status of a claim. They are no reason to reject the document,
+    since the server drops the status at creation.
     """
     root = Place(claim)
     namespace = namespaces.get(root.child("metadata", "namespace").text or "default")

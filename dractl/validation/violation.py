@@ -16,7 +16,9 @@ Path = tuple[str | int, ...]
 
 
 class Violation(Struct, frozen=True):
-    """One error that the API server reports, or that dractl adds where the server is silent."""
+    """One error that the API server reports, or that dractl reports although the server does
+    not.
+    """
 
     rule: str
     """Id of the validation rule (``RC-16``), or a word: ``unknown-field``, ``wrong-type``,
@@ -31,27 +33,29 @@ class Violation(Struct, frozen=True):
     path: Path
     """Path in the document as it was written."""
     message: str
-    """The server's sentence, or a shorter one; all errors of a CEL expression as one string."""
+    """The server's sentence, or a shorter one; for a CEL expression, all errors in one string."""
     key: bool = False
-    """True if the key at the path is at fault, not its value."""
+    """True if the key at the path is at fault, and not its value."""
     offset: int | None = None
-    """Code points inside the scalar at the path."""
+    """The offset of the fault in the scalar at the path, in code points."""
     allowed: tuple[str, ...] = ()
-    """Values or names that would be right."""
+    """Values or names that the server would accept."""
     nearest: str | None = None
     """The allowed value that was probably meant."""
     issues: tuple[Issue, ...] = ()
     """Errors of a CEL expression, one by one."""
     detail: str | None = None
-    """The server's own sentence, where ``message`` has a shorter one."""
+    """The server's own sentence, if ``message`` is a shorter one."""
     moved_to: Path | None = None
-    """The probable path of an unknown field; its parent's path if its content belongs there."""
+    """The probable path of an unknown field; the path of the field's parent if the content of the
+    field belongs there.
+    """
     meant: Any = None
-    """The value that was probably meant in place of a value of the wrong type; None if there is
+    """The value that was probably meant, if the given value has the wrong type; None if there is
     none.
     """
     ratcheted: bool = False
-    """True if the server overlooks the error in an update that leaves the field as it is stored."""
+    """True if an update ignores the error as long as the field keeps its stored value."""
 
     @property
     def said(self) -> str:

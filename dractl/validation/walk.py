@@ -1,6 +1,6 @@
 """Decodes a document as the API server's strict decoder does, with its messages.
 
-Follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
+It follows ``sigs.k8s.io/json`` (a fork of Go's ``encoding/json``: ``decode.go``) and
 ``k8s.io/apimachinery/pkg/runtime/serializer/json``. Required fields and formats are not checked
 here.
 """
@@ -85,7 +85,7 @@ def _guess_value(value: Any, shape: Shape) -> Any:
         and shape.go.endswith(".DeviceCapacity")
         and isinstance(value, str | int | float)
     ):
-        return {"value": value}  # v1alpha3 had the quantity itself
+        return {"value": value}  # v1alpha3 has the quantity in place of the map
     if shape in (INT32, INT64) and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,9}", value):
         return int(value)
     if shape is BOOL and value in ("true", "false"):
@@ -122,8 +122,7 @@ def has_field(root: Record, path: Path) -> bool:
 
 
 def unknown_field(root: Record, misfit: Mismatch, known_when: str | None = None) -> Violation:
-    """Return the violation for an unknown field, with the name or the place that was probably
-    meant.
+    """Return the violation for an unknown field, with the probable name or place.
 
     ``known_when`` names the other releases that have the field.
     """
@@ -181,7 +180,7 @@ def _cannot_unmarshal(root: Record, misfit: Mismatch) -> str:
 
 
 def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
-    """Yield the steps of a path, each with the type it starts from."""
+    """Yield the steps of a path, each with the type in which it starts."""
     shape: Shape | None = root
     for step in path:
         if shape is None:
@@ -194,8 +193,8 @@ def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
 
 
 def _find_field(root: Record, path: Path, name: str) -> Path | None:
-    """Return the path of a known field with this name: in a struct inside this struct, else in an
-    outer one or inside that.
+    """Return the path of a known field with this name: in this struct or a struct inside it, or
+    else in an outer struct or a struct inside that.
     """
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
@@ -206,8 +205,8 @@ def _find_field(root: Record, path: Path, name: str) -> Path | None:
 
 
 def _field_below(struct: Record, name: str) -> Path | None:
-    """Return the path of the field in this struct, or one or two plain fields (no list, no map)
-    further down.
+    """Return the path of the field in this struct, or in a struct one or two fields below it (not
+    through lists or maps).
     """
     level: list[tuple[Path, Record]] = [((), struct)]
     for _ in range(3):
@@ -225,7 +224,7 @@ def _field_below(struct: Record, name: str) -> Path | None:
 
 
 def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
-    """Return the nearest name one plain field further down: ``deviceclassname`` ->
+    """Return the path of the most similar name in a struct one field below: ``deviceclassname`` ->
     ``exactly.deviceClassName``.
     """
     for field in struct.names:
@@ -238,7 +237,7 @@ def _nearest_below(struct: Record, name: str, value: Any) -> Path | None:
 
 
 def _may_hold(shape: "Shape | None", value: Any) -> bool:
-    """Return False if a value cannot be meant for a field, such as a map for a quantity."""
+    """Return False if a value cannot be intended for a field, such as a map for a quantity."""
     if shape is None or value is None or shape is ANYTHING:
         return True
     if isinstance(value, dict | list):

@@ -15,7 +15,7 @@ Amounts = Mapping[str, Quantity]
 
 
 def quantity(value: object) -> Quantity:
-    """Return a quantity of a node or pod; anything that is none counts as zero."""
+    """Return a quantity of a node or pod; zero for a value that is not a quantity."""
     return _parse_quantity(str(value)) if isinstance(value, str | int | float) else Quantity()
 
 
@@ -28,8 +28,8 @@ def _parse_quantity(text: str) -> Quantity:
 
 
 def scheduler_units(resource: str, amount: Quantity) -> int:
-    """Return an amount as kube-scheduler counts it: CPU in thousandths, everything else whole, both
-    rounded up.
+    """Return an amount as kube-scheduler counts it: CPU in thousandths, other resources in whole
+    units, always rounded up.
 
     kubernetes pkg/scheduler/framework/types.go Resource.Add.
     """
@@ -68,7 +68,7 @@ def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | N
     """Return name and request of the init container that decides how much of a resource the pod
     asks for.
 
-    None if its main containers decide.
+    Return None if the main containers decide.
     """
     init_requests = [
         (text_at(container, "name"), container_requests(container).get(resource, Quantity()))

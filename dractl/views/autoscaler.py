@@ -11,7 +11,7 @@ class Autoscaler(View):
 
     @property
     def target(self) -> tuple[str, str]:
-        """Kind and name of the workload that it scales."""
+        """Kind and name of the workload that the autoscaler scales."""
         reference = at(self.spec, "scaleTargetRef")
         return text_at(reference, "kind"), text_at(reference, "name")
 

@@ -25,7 +25,7 @@ class OwnerReference(Struct, frozen=True):
     name: str
     uid: str
     is_controller: bool
-    """True for the owner that creates the object again when it is deleted."""
+    """True for the owner that creates the object again after a deletion."""
     api_version: str
 
 
@@ -45,19 +45,19 @@ class FieldManager(Struct, frozen=True):
 
     name: str
     time: str
-    """When it wrote last (RFC 3339)."""
+    """When the client wrote last (RFC 3339)."""
     subresource: str
-    """The subresource that it wrote, such as ``status``; "" for the object itself."""
+    """The subresource that the client wrote, such as ``status``; "" for the object itself."""
     api_version: str = ""
-    """The version of the API in which it wrote."""
+    """The version of the API in which the client wrote."""
 
 
 class View:
     """An object as it was read, with typed fields.
 
-    A field is read when it is first needed, and kept. A field that is missing or of the wrong type,
-    which no API server would store, reads as empty: a view never raises. The view of an object that
-    does not exist has empty fields only.
+    A field is read when it is first needed, and then cached. A field that is missing or of the
+    wrong type, which no API server would store, reads as empty: a view never raises. The view of an
+    object that does not exist has empty fields only.
     """
 
     def __init__(self, raw: Raw | None, key: Key | None = None) -> None:
@@ -78,12 +78,12 @@ class View:
 
     @property
     def full_name(self) -> str:
-        """``namespace/name`` as the object has them."""
+        """``namespace/name`` as the object itself has them."""
         return f"{self.namespace}/{self.name}"
 
     @cached_property
     def kind(self) -> str:
-        """The kind that the object has."""
+        """The object's own ``kind``."""
         return text_at(self.raw, "kind")
 
     @property
@@ -180,12 +180,12 @@ class View:
 
     @property
     def condition_entries(self) -> tuple[Condition, ...]:
-        """``status.conditions`` in their order, including several of one type."""
+        """``status.conditions`` in their order, even if several have one type."""
         return read_conditions(self.status, "conditions")
 
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
-        """``status.conditions`` by type; the first one of two with the same type."""
+        """``status.conditions`` by type; if two have the same type, the first one."""
         return conditions_by_type(self.status)
 
     @property
@@ -202,7 +202,7 @@ class View:
 
 
 def conditions_by_type(status: Raw) -> dict[str, Condition]:
-    """Return the ``conditions`` of a status by type; the first one of two with the same type."""
+    """Return the ``conditions`` of a status by type; if two have the same type, the first one."""
     entries = read_conditions(status, "conditions")
     return {condition.type: condition for condition in reversed(entries)}
 
@@ -222,7 +222,7 @@ def read_conditions(status: Raw, field: str) -> tuple[Condition, ...]:
 
 
 def parse_timestamp(text: str) -> float | None:
-    """Return an RFC 3339 timestamp in seconds since 1970; None for any other text."""
+    """Return an RFC 3339 timestamp in seconds since 1970; None if the text is not a timestamp."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):

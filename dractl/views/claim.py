@@ -61,7 +61,7 @@ class Configuration(Struct, frozen=True):
     parameters: Raw
     """``opaque.parameters``."""
     requests: tuple[str, ...]
-    """The requests that it is for; empty for all."""
+    """The requests that the configuration is for; empty for all."""
 
 
 class RequestOption(Struct, frozen=True):
@@ -94,7 +94,7 @@ class DeviceRequest(Struct, frozen=True):
 
     @property
     def has_fixed_count(self) -> bool:
-        """True if it takes the same number of devices wherever it is allocated."""
+        """True if the request takes the same number of devices wherever it is allocated."""
         return bool(self.exactly) and self.exactly.get("allocationMode") != "All"
 
     @property
@@ -176,7 +176,7 @@ class Claim(View):
 
     @property
     def held_devices(self) -> tuple[AllocatedDevice, ...]:
-        """The allocated devices that the claim keeps from others: all except devices for
+        """The allocated devices that no other claim can get meanwhile: all except devices for
         adminAccess.
         """
         return tuple([device for device in self.allocated_devices if not device.admin_access])
@@ -196,7 +196,7 @@ class Claim(View):
 
     @property
     def consumes_capacity(self) -> bool:
-        """True if the claim has only a share of some device's capacity."""
+        """True if the claim holds only a share of the capacity of some device."""
         return any(result.get("consumedCapacity") for result in self.results)
 
     @property

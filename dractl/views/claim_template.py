@@ -24,7 +24,7 @@ class ClaimTemplate(View):
 
     @cached_property
     def claim(self) -> Claim:
-        """A claim as it is made from the template."""
+        """A claim as the template describes it."""
         return Claim({"metadata": self.claim_metadata, "spec": self.claim_spec})
 
     @property

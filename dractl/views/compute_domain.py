@@ -13,7 +13,7 @@ class DomainNode(Struct, frozen=True):
 
     name: str
     state: str
-    """``Ready`` or ``NotReady``; "" in versions that do not say."""
+    """``Ready`` or ``NotReady``; "" in versions of the driver without this field."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.state})" if self.state else self.name
@@ -24,12 +24,12 @@ class ComputeDomain(View):
 
     @property
     def state(self) -> str:
-        """``status.status``: ``Ready`` or ``NotReady``; "" if it has none yet."""
+        """``status.status``: ``Ready`` or ``NotReady``; "" if it is not set yet."""
         return text_at(self.status, "status")
 
     @property
     def wanted_nodes(self) -> int:
-        """``spec.numNodes``; 0 if any number will do."""
+        """``spec.numNodes``; 0 if any number of nodes is enough."""
         number = at(self.spec, "numNodes")
         return number if isinstance(number, int) else 0
 

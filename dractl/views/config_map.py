@@ -11,6 +11,6 @@ class ConfigMap(View):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """``data``, without values that are no strings."""
+        """``data``, without values that are not strings."""
         data = map_at(self.raw, "data")
         return {key: text for key, text in data.items() if isinstance(text, str)}

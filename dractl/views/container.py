@@ -16,9 +16,9 @@ class ContainerClaim(Struct, frozen=True):
     """An entry of ``resources.claims``: a claim of the pod whose devices a container gets."""
 
     name: str
-    """The name that the pod gives the claim."""
+    """The name of the claim in the pod."""
     request: str
-    """The request whose devices it gets; "" for all."""
+    """The request whose devices the container gets; "" for all."""
 
 
 def read_container_claims(raw: Raw) -> tuple[ContainerClaim, ...]:
@@ -79,9 +79,9 @@ class ContainerStatus(Struct, frozen=True):
 
     name: str
     state: Literal["", "waiting", "running", "terminated"]
-    """Empty if the kubelet has not reported one."""
+    """The state; empty if the kubelet has not reported one."""
     reason: str = ""
-    """The reason of the state. ``message`` and ``exit_code`` belong to the state, too."""
+    """The reason for the state; ``message`` and ``exit_code`` also describe the state."""
     message: str = ""
     exit_code: int = 0
     started_at: str = ""
@@ -92,11 +92,11 @@ class ContainerStatus(Struct, frozen=True):
     """The number of times that the kubelet has restarted the container."""
     is_ready: bool = False
     is_init: bool = False
-    """True if the pod waits for its end; False for sidecars."""
+    """True if the pod waits until the container has ended; False for sidecars."""
     has_started: bool = False
-    """True if it has run at least once."""
+    """True if the container has run at least once."""
     last: ContainerStatus | None = None
-    """The state before this one."""
+    """The previous state."""
 
     @property
     def last_change(self) -> str:
@@ -116,15 +116,16 @@ class DeviceHealth(Struct, frozen=True):
     """The kubelet's report of an unhealthy device (KEP-4680)."""
 
     claim: str
-    """The name that the pod gives the claim."""
+    """The name of the claim in the pod."""
     device: str
     """The CDI name of the device."""
     message: str
 
     def match_device(self, names: Sequence[str]) -> str | None:
-        """Return the device of a claim that the report is about; None if it is not clear.
+        """Return the device of a claim that the report is about; None if that is ambiguous.
 
-        A driver's CDI name ends with the device's own if it follows the examples of Kubernetes.
+        A driver's CDI name ends with the name of the device if the driver follows the examples of
+        Kubernetes.
         """
         if len(names) == 1:
             return names[0]

@@ -17,7 +17,7 @@ class CounterUse(Struct, frozen=True):
     """The amounts by counter, as written."""
 
     def amount(self, counter: str) -> str:
-        """Return how much of a counter it uses; "" if it uses none."""
+        """Return how much of a counter the device uses; "" if it does not use the counter."""
         return text_at(self.counters, counter, "value")
 
 

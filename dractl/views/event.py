@@ -54,13 +54,13 @@ class Event(View):
 
     @cached_property
     def count(self) -> int:
-        """The number of times that it was seen."""
+        """The number of times that the event was seen."""
         counts = (at(self.raw, "series", "count"), at(self.raw, "count"))
         return next((number for number in counts if isinstance(number, int)), 1)
 
     @cached_property
     def first_seen(self) -> str:
-        """The time at which it was seen first (RFC 3339); "" if unknown."""
+        """The time at which the event was first seen (RFC 3339); "" if unknown."""
         return (
             text_at(self.raw, "firstTimestamp")
             or text_at(self.raw, "eventTime")
@@ -69,7 +69,7 @@ class Event(View):
 
     @cached_property
     def last_seen(self) -> str:
-        """The time at which it was seen last (RFC 3339); "" if unknown."""
+        """The time at which the event was last seen (RFC 3339); "" if unknown."""
         return (
             text_at(self.raw, "series", "lastObservedTime")
             or text_at(self.raw, "lastTimestamp")

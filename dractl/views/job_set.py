@@ -9,7 +9,7 @@ from dractl.model.paths import list_at, map_at, maps_at, text_at
 from dractl.views.base import View
 
 REPLICATED_JOB_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
-"""The label with the name of the replicated job that a Job is one of."""
+"""The label with the name of the replicated job to which a Job belongs."""
 
 
 class FailureRule(Struct, frozen=True):
@@ -17,11 +17,13 @@ class FailureRule(Struct, frozen=True):
 
     action: str
     reasons: Sequence[Any]
-    """The reasons of a failed Job that it is about; all if empty."""
+    """The reasons for a Job's failure to which the rule applies; empty for all."""
     message_patterns: Sequence[Any]
-    """The patterns, one of which the failed Job's message must match; any message if empty."""
+    """Patterns for the message of the failed Job, one of which must match; empty for any
+    message.
+    """
     replicated_jobs: Sequence[Any]
-    """The replicated jobs that it is about; all if empty."""
+    """The replicated jobs to which the rule applies; empty for all."""
 
 
 class JobSet(View):
@@ -34,12 +36,14 @@ class JobSet(View):
 
     @property
     def has_failure_policy(self) -> bool:
-        """True if it restarts for a failed Job; without a policy it fails."""
+        """True if the JobSet has a failurePolicy, and so may restart after a failed Job; without
+        one it fails.
+        """
         return isinstance(self.spec.get("failurePolicy"), dict)
 
     @property
     def failure_rules(self) -> tuple[FailureRule, ...]:
-        """The rules of its failurePolicy, the first one that matches counts."""
+        """The rules of the failurePolicy; the first one that matches applies."""
         return tuple(
             FailureRule(
                 text_at(rule, "action"),
@@ -58,7 +62,7 @@ class JobSet(View):
 
     @property
     def counted_restarts(self) -> int:
-        """The restarts so far that count towards :attr:`max_restarts`."""
+        """The number of restarts so far that count towards :attr:`max_restarts`."""
         counts = [self.status.get("restartsCountTowardsMax")]
         for status in maps_at(self.status, "replicatedJobsStatus"):
             counts += list_at(status, "jobRestartsCountTowardsMax")

@@ -16,18 +16,18 @@ _IMAGE = re.compile(
     r"(?:^|/)karpenter/controller(?::v?(?P<version>\d{1,4}\.\d{1,4})[\w.-]{0,40})?(?:@|\Z)"
 )
 _DRIVER_GATES = {"DRANVIDIAGPU": "gpu.nvidia.com", "DRAEFA": "dra.net"}
-"""aws/karpenter-provider-aws v1.15.1 pkg/operator/options/options.go: both are off unless they are
-set.
+"""Feature gates of aws/karpenter-provider-aws v1.15.1 pkg/operator/options/options.go, with the
+driver of each; they are off by default.
 """
 
 
 class KarpenterSettings(Struct, frozen=True):
-    """The settings that decide about claims."""
+    """The settings of Karpenter on which its treatment of claims depends."""
 
     version: str
-    """``1.15``; "" if its image does not tell."""
+    """The version, such as ``1.15``; "" if the image does not show it."""
     ignores_claims: bool
-    """IGNORE_DRA_REQUESTS: true unless it is set (karpenter v1.15.0
+    """IGNORE_DRA_REQUESTS, which is true by default (karpenter v1.15.0
     pkg/operator/options/options.go).
     """
     drivers: frozenset[str]

@@ -48,7 +48,9 @@ class Node(View):
 
     @property
     def is_unready(self) -> bool:
-        """True if the node's condition Ready does not hold, or its kubelet no longer reports it."""
+        """True if the node's condition Ready is not true, or if its kubelet has stopped reporting
+        it.
+        """
         return any(
             condition.get("type") == "Ready" and condition.get("status") in ("False", "Unknown")
             for condition in maps_at(self.status, "conditions")
@@ -62,7 +64,9 @@ class Node(View):
 
     @property
     def is_registered(self) -> bool:
-        """False for a manifest that no kubelet has filled in: nothing is known of its resources."""
+        """False for a manifest to which no kubelet has added a status: the node's resources are
+        unknown.
+        """
         return bool(self.allocatable) or bool(self.uid)
 
     @property

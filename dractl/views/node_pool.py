@@ -27,7 +27,7 @@ class NodePool(View):
 
     @cached_property
     def min_values(self) -> Mapping[str, int]:
-        """``minValues`` by label: the number of values that the remaining instance types must
+        """``minValues`` by label: how many values of the label the remaining instance types must
         have.
         """
         entries = maps_at(self.spec, "template", "spec", "requirements")
@@ -39,33 +39,35 @@ class NodePool(View):
 
     @property
     def weight(self) -> int:
-        """``spec.weight``: the heaviest NodePool comes first."""
+        """``spec.weight``: Karpenter tries the NodePool with the highest weight first."""
         return integer_at(self.spec, "weight") or 0
 
     @property
     def is_static(self) -> bool:
-        """True if it has a fixed number of nodes (``spec.replicas``), whatever pods wait."""
+        """True if the NodePool has a fixed number of nodes (``spec.replicas``), independent of
+        waiting pods.
+        """
         return integer_at(self.spec, "replicas") is not None
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that its nodes keep (startup taints go before pods are placed)."""
+        """Taints that its nodes keep (startup taints are removed before pods are placed)."""
         return tuple(map(taint, maps_at(self.spec, "template", "spec", "taints")))
 
     @cached_property
     def node_labels(self) -> Mapping[str, str]:
-        """Labels of its nodes, its own name among them."""
+        """Labels of its nodes, including the label with the name of the NodePool."""
         labels = map_at(self.spec, "template", "metadata", "labels")
         return {**{key: str(value) for key, value in labels.items()}, POOL_LABEL: self.name}
 
     @cached_property
     def limits(self) -> Mapping[str, Quantity]:
-        """``spec.limits``: the amounts that all of its nodes together may have."""
+        """``spec.limits``: the maximum amounts for all of its nodes together."""
         return {name: quantity(value) for name, value in map_at(self.spec, "limits").items()}
 
     @cached_property
     def resources(self) -> Mapping[str, Quantity]:
-        """``status.resources``: the amounts that its nodes have now."""
+        """``status.resources``: the amounts of its present nodes."""
         return {name: quantity(value) for name, value in map_at(self.status, "resources").items()}
 
     @property
@@ -84,13 +86,13 @@ class NodeClaim(View):
 
     @property
     def node_name(self) -> str:
-        """The name of its node; "" while there is none."""
+        """The name of its node; "" as long as there is no node."""
         return text_at(self.status, "nodeName")
 
     @property
     def is_on_the_way(self) -> bool:
-        """True until its node is initialized: Karpenter counts on the devices of its instance type
-        till then.
+        """True until its node is initialized: until then, Karpenter counts on the devices of the
+        instance type.
         """
         if self.deletion_timestamp:
             return False

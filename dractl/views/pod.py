@@ -55,7 +55,7 @@ class ClaimReference(Struct, frozen=True):
     claim_name: str
     template_name: str
     has_source: bool = False
-    """True if it has the field ``source`` of Kubernetes up to 1.30."""
+    """True if the entry has the field ``source`` of Kubernetes up to 1.30."""
 
 
 def read_claim_references(spec: Raw) -> tuple[ClaimReference, ...]:
@@ -87,16 +87,14 @@ class VolumeClaimReference(Struct, frozen=True):
 
     name: str
     template: Mapping[str, Any] | None = None
-    """The template that the claim is made from, for an ephemeral volume or a replica of a
-    StatefulSet.
-    """
+    """The template of the claim, for an ephemeral volume or a replica of a StatefulSet."""
 
 
 class ContainerAmount(Struct, frozen=True):
     """The amount of a resource that one container asks for."""
 
     container: int
-    """The index of the container among all, init containers first."""
+    """The index of the container among all containers; init containers come first."""
     amount: int
 
 
@@ -119,10 +117,11 @@ class Pod(View):
 
     @cached_property
     def target_node(self) -> str:
-        """The node for which the DaemonSet controller made the pod, "" if it made none.
+        """The node for which the DaemonSet controller made the pod; "" for pods of other
+        controllers.
 
-        It writes a required node affinity for ``metadata.name``
-        (kubernetes pkg/controller/daemon/util/daemonset_util.go).
+        The controller writes a required node affinity for ``metadata.name`` (kubernetes
+        pkg/controller/daemon/util/daemonset_util.go).
         """
         terms = self.node_affinity.node_selector_terms if self.node_affinity is not None else ()
         fields = (field for term in terms for field in term.match_fields)
@@ -136,14 +135,16 @@ class Pod(View):
 
     @cached_property
     def image_tags(self) -> tuple[tuple[str, str], ...]:
-        """The last parts of the paths of its images, each with its tag; "" for none."""
+        """The last parts of the paths of its images, each with its tag; "" if there is no tag."""
         images = (text_at(container, "image") for container in self.containers)
         parts = (image.partition("@")[0].rpartition("/")[2].partition(":") for image in images)
         return tuple((name, tag) for name, _, tag in parts)
 
     @cached_property
     def environment(self) -> tuple[tuple[str, str], ...]:
-        """The environment variables of its containers that have a value, with it."""
+        """The environment variables of its containers that have a value, as pairs of name and
+        value.
+        """
         variables = (entry for container in self.containers for entry in maps_at(container, "env"))
         pairs = ((text_at(entry, "name"), text_at(entry, "value")) for entry in variables)
         return tuple((name, value) for name, value in pairs if value)
@@ -173,13 +174,13 @@ class Pod(View):
 
     @cached_property
     def host_paths(self) -> tuple[str, ...]:
-        """The paths of the node that its volumes mount."""
+        """The paths on the node that its volumes mount."""
         paths = (text_at(volume, "hostPath", "path") for volume in maps_at(self.spec, "volumes"))
         return tuple(filter(None, paths))
 
     @cached_property
     def nominated_node_name(self) -> str:
-        """The node on which kube-scheduler evicts others for the pod, "" if none."""
+        """The node on which kube-scheduler evicts other pods for this pod, "" if there is none."""
         return text_at(self.status, "nominatedNodeName")
 
     @cached_property
@@ -189,12 +190,12 @@ class Pod(View):
 
     @property
     def reason(self) -> str:
-        """``status.reason``, such as Evicted; "" if the kubelet gives none."""
+        """``status.reason``, such as Evicted; "" if the kubelet has not set it."""
         return text_at(self.status, "reason")
 
     @property
     def message(self) -> str:
-        """``status.message``; "" if the kubelet gives none."""
+        """``status.message``; "" if the kubelet has not set it."""
         return redact(text_at(self.status, "message"))
 
     @property
@@ -209,7 +210,7 @@ class Pod(View):
 
     @property
     def has_ended(self) -> bool:
-        """True if the pod has succeeded or failed: it uses nothing of its node."""
+        """True if the pod has succeeded or failed, and so uses nothing on its node."""
         return self.phase in _END_PHASES
 
     @property
@@ -219,12 +220,12 @@ class Pod(View):
 
     @property
     def start_time(self) -> str:
-        """The time at which the kubelet took the pod (RFC 3339); "" if it has not."""
+        """The time at which the kubelet accepted the pod (RFC 3339); "" if it has not done so."""
         return text_at(self.status, "startTime")
 
     @cached_property
     def scheduler_name(self) -> str:
-        """The scheduler that the pod names, or the scheduler that the API server fills in."""
+        """The scheduler that the pod names, or the default of the API server."""
         return text_at(self.spec, "schedulerName") or DEFAULT_SCHEDULER
 
     @cached_property
@@ -234,10 +235,10 @@ class Pod(View):
 
     @cached_property
     def queue_key(self) -> tuple[int, str, str] | None:
-        """The order in which kube-scheduler tries pending pods: by priority, then by age, new ones
-        last.
+        """The key by which kube-scheduler sorts pending pods: by priority, then by age; pods
+        without a creation time come last.
 
-        None for pods that it would not try (kubernetes
+        None for pods that kube-scheduler would not try (kubernetes
         pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
         """
         if self.node_name or self.has_ended or self.deletion_timestamp or self.scheduling_gates:
@@ -248,7 +249,9 @@ class Pod(View):
 
     @cached_property
     def priority(self) -> int:
-        """``spec.priority``, which admission writes; a manifest has only the name of its class."""
+        """``spec.priority``, which the admission plugin writes; a manifest only names its priority
+        class.
+        """
         priority = at(self.spec, "priority")
         if isinstance(priority, int):
             return priority
@@ -273,8 +276,8 @@ class Pod(View):
 
     @property
     def known_preemption_policy(self) -> str:
-        """``spec.preemptionPolicy``, which admission writes; a manifest has only the name of its
-        class. "" if neither is in the input.
+        """``spec.preemptionPolicy``, which the admission plugin writes; a manifest only names its
+        priority class. The result is "" if the input has neither.
         """
         policy = text_at(self.spec, "preemptionPolicy")
         priority_class = self.priority_classes.get(("", self.priority_class_name))
@@ -286,7 +289,7 @@ class Pod(View):
 
     @cached_property
     def controller(self) -> OwnerReference | None:
-        """The owner that creates the pod again when it is deleted; None if the pod has ended."""
+        """The owner that creates the pod again after a deletion; None if the pod has ended."""
         return None if self.has_ended else super().controller
 
     @cached_property
@@ -319,7 +322,7 @@ class Pod(View):
 
     @property
     def index_failures(self) -> int:
-        """The number of failed earlier pods of its index of a Job
+        """The number of earlier pods of its Job index that have failed
         (``batch.kubernetes.io/job-index-failure-count``).
         """
         count = text_at(self.annotations, "batch.kubernetes.io/job-index-failure-count")
@@ -340,7 +343,9 @@ class Pod(View):
 
     @property
     def is_grouped_by_scheduler(self) -> bool:
-        """True if kube-scheduler places the pod with others, in the fields of 1.36 or of 1.35."""
+        """True if kube-scheduler places the pod together with others, by the fields of 1.36 or of
+        1.35.
+        """
         return bool(map_at(self.spec, "schedulingGroup") or map_at(self.spec, "workloadRef"))
 
     # -- claims ----------------------------------------------------------------------------------
@@ -379,7 +384,7 @@ class Pod(View):
 
     @cached_property
     def has_uncreated_claims(self) -> bool:
-        """True if claims of its templates have not been made: their controller tries again."""
+        """True if claims of its templates have not been created; their controller keeps trying."""
         return any(reference.template_name for reference in self.uncreated_claim_references)
 
     @property
@@ -394,12 +399,12 @@ class Pod(View):
 
     @property
     def has_empty_dir(self) -> bool:
-        """True if a volume is an emptyDir, whose data goes with the pod."""
+        """True if a volume is an emptyDir, whose data are lost with the pod."""
         return any(volume.get("emptyDir") is not None for volume in self.volumes)
 
     @property
     def is_mirror(self) -> bool:
-        """True for the API's copy of a static pod, which its kubelet keeps running.
+        """True for the API's copy of a static pod; the kubelet keeps that pod running.
 
         kubernetes pkg/apis/core/annotation_key_constants.go MirrorPodAnnotationKey.
         """
@@ -407,12 +412,14 @@ class Pod(View):
 
     @property
     def foreign_finalizers(self) -> tuple[str, ...]:
-        """The finalizers that no controller of Kubernetes removes in time."""
+        """The finalizers that no controller of Kubernetes removes by itself."""
         return tuple(name for name in self.finalizers if name not in _KUBERNETES_FINALIZERS)
 
     @property
     def is_disruption_target(self) -> bool:
-        """True if the pod is about to be evicted: whoever evicts it says so in its status first."""
+        """True if the pod is about to be evicted: the client that evicts it first sets this
+        condition in its status.
+        """
         return self.condition("DisruptionTarget").status == "True"
 
     @property
@@ -433,7 +440,8 @@ class Pod(View):
         for volume in self.volumes:
             template = at(volume, "ephemeral", "volumeClaimTemplate")
             if isinstance(volume.get("persistentVolumeClaim"), dict):
-                # It has a template, too, in a replica of a StatefulSet that is to be created.
+                # In a replica of a StatefulSet that is still to be created, such a claim has a
+                # template, too.
                 name = text_at(volume, "persistentVolumeClaim", "claimName")
                 references.append(VolumeClaimReference(name, template))
             elif isinstance(volume.get("ephemeral"), dict):
@@ -450,7 +458,7 @@ class Pod(View):
 
     @property
     def volume_claim_names(self) -> tuple[str, ...]:
-        """The PersistentVolumeClaim that each of :attr:`volumes` names, "" for others."""
+        """The PersistentVolumeClaim that each of :attr:`volumes` names, "" for other volumes."""
         return tuple(
             text_at(volume, "persistentVolumeClaim", "claimName") for volume in self.volumes
         )
@@ -493,7 +501,7 @@ class Pod(View):
 
     @property
     def overhead(self) -> Mapping[str, Any]:
-        """``spec.overhead``: the amounts that the RuntimeClass adds to the requests."""
+        """``spec.overhead``: the amounts that the RuntimeClass adds to the requests of the pod."""
         return map_at(self.spec, "overhead")
 
     @cached_property
@@ -509,7 +517,7 @@ class Pod(View):
 
     @cached_property
     def extended_requests(self) -> Mapping[str, Sequence[ContainerAmount]]:
-        """Each extended resource with the containers that ask for it."""
+        """The containers that ask for each extended resource, by the name of the resource."""
         requests: dict[str, list[ContainerAmount]] = {}
         for index, container in enumerate(self.containers):
             for name, quantity in container_requests(container).items():
@@ -520,10 +528,12 @@ class Pod(View):
 
     @cached_property
     def extended_request_sources(self) -> Mapping[str, str]:
-        """The text of the pod behind each request of the claim for extended resources.
+        """The part of the pod to which each request of the claim for extended resources
+        corresponds.
 
-        ``container-0-request-1`` is ``vendor.com/gpu: 2 of container main``. The numbers count
-        containers, init containers first, and the sorted names of resources.
+        For example, ``container-0-request-1`` belongs to ``vendor.com/gpu: 2 of container main``.
+        The first number counts containers, init containers first; the second one counts the sorted
+        names of resources.
         """
         sources = {}
         for number, container in enumerate(self.containers):
@@ -562,7 +572,7 @@ class Pod(View):
     def container_statuses(self) -> tuple[ContainerStatus, ...]:
         """The containers as the kubelet reports them, init containers first.
 
-        Ephemeral containers are left out, since they keep nothing from running. Sidecars are init
+        Ephemeral containers are left out, since the pod runs without them. Sidecars are init
         containers that are always restarted: the pod does not wait for their end.
         """
         sidecars = {
@@ -626,7 +636,7 @@ class Pod(View):
 
     @property
     def affinity(self) -> Mapping[str, Any]:
-        """``spec.affinity``, with the terms that are only preferred."""
+        """``spec.affinity``, including terms that are only preferred."""
         return map_at(self.spec, "affinity")
 
     @cached_property
@@ -653,7 +663,7 @@ class Pod(View):
 
     @cached_property
     def spread_constraints(self) -> tuple[SpreadConstraint, ...]:
-        """Topology spread constraints that forbid nodes."""
+        """Topology spread constraints that can exclude nodes."""
         return tuple(
             spread_constraint(constraint)
             for constraint in self.topology_spread

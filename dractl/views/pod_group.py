@@ -20,30 +20,32 @@ class PodGroup(View):
 
     @property
     def min_count(self) -> int | None:
-        """The pods that start together or not at all; None if the group is no gang."""
+        """The minimum number of pods that must start together; None if the group is not a gang."""
         count = at(self.spec, "schedulingPolicy", "gang", "minCount") or self.spec.get("minMember")
         return count if isinstance(count, int) and count > 0 else None
 
     @property
     def priority(self) -> int:
-        """``spec.priority``, which admission writes; 0 for a manifest."""
+        """``spec.priority``, which the admission plugin writes; 0 for a manifest."""
         priority = self.spec.get("priority")
         return priority if isinstance(priority, int) else 0
 
     @property
     def topology_key(self) -> str:
-        """The node label that must have one value for all pods of the group, "" if none."""
+        """The node label whose value must be the same for all pods of the group, "" if there is
+        none.
+        """
         constraints = maps_at(self.spec, "schedulingConstraints", "topology")
         return text_at(constraints, 0, "key")
 
     @property
     def composite_group_name(self) -> str:
-        """The CompositePodGroup that the group is part of, "" if none."""
+        """The CompositePodGroup to which the group belongs, "" if none."""
         return text_at(self.spec, "parentCompositePodGroupName")
 
     @property
     def workload_names(self) -> tuple[str, ...]:
-        """The Workload that the group was made from, in the fields of 1.37 and of 1.36."""
+        """The Workload from which the group was made, by the fields of 1.37 and of 1.36."""
         names = (
             text_at(self.spec, "workloadRef", "workloadName"),
             text_at(self.spec, "podGroupTemplateRef", "workload", "workloadName"),
@@ -62,7 +64,7 @@ class PodGroup(View):
 
 
 class SchedulerGroup(View):
-    """The object of another scheduler for a group of pods: a PodGroup of Volcano, of KAI ..."""
+    """The object with which another scheduler groups pods: a PodGroup of Volcano, of KAI ..."""
 
     @property
     def phase(self) -> str:
@@ -72,7 +74,7 @@ class SchedulerGroup(View):
     def last_condition(self, field: str) -> Condition:
         """Return the last condition in a field of the status.
 
-        A condition without a message has the messages of its ``reasons``.
+        If a condition has no message, the messages of its ``reasons`` take its place.
         """
         *_, condition = (Condition(), *read_conditions(self.status, field))
         if condition.message:
@@ -83,10 +85,12 @@ class SchedulerGroup(View):
 
 
 class GangWorkload(View):
-    """A Workload of scheduling.k8s.io, whose pod groups pods of 1.35 name."""
+    """A Workload of scheduling.k8s.io, to whose pod groups pods of 1.35 refer by name."""
 
     def min_count(self, group_name: str) -> int | None:
-        """Return the pods of one of its groups that start together; None if it is no gang."""
+        """Return how many pods of one of its groups must start together; None if the group is not a
+        gang.
+        """
         for group in maps_at(self.spec, "podGroups"):
             if group.get("name") == group_name:
                 count = at(group, "policy", "gang", "minCount")

@@ -15,7 +15,7 @@ from dractl.views.selectors import LabelSelector, label_selector
 
 
 class QuotaScope(Struct, frozen=True):
-    """A scope of a quota: the pods that it counts."""
+    """A scope of a quota, which selects the pods that the quota counts."""
 
     name: str
     operator: str = "Exists"
@@ -47,7 +47,9 @@ class ResourceQuota(View):
 
     @property
     def has_scopes(self) -> bool:
-        """True if it counts some pods only. Claims are in no scope, so that it counts none."""
+        """True if the quota counts only some pods. No claim is in a scope, so such a quota does not
+        count claims.
+        """
         return bool(self.scopes or map_at(self.spec, "scopeSelector"))
 
 
@@ -55,9 +57,9 @@ class ContainerLimit(Struct, frozen=True):
     """An entry of a LimitRange that is about containers."""
 
     minimum: Mapping[str, Any]
-    """``min``: the least that a container must ask for, by the name of the resource."""
+    """``min``: the smallest amounts that a container must ask for, by the name of the resource."""
     maximum: Mapping[str, Any]
-    """``max``: the most that it may ask for."""
+    """``max``: the largest amounts that a container may ask for."""
 
 
 class LimitRange(View):
@@ -78,52 +80,55 @@ class DisruptionBudget(View):
 
     @cached_property
     def selector(self) -> LabelSelector | None:
-        """The pods that it protects."""
+        """The pods that the budget protects."""
         return label_selector(at(self.spec, "selector"))
 
     @cached_property
     def allowed_disruptions(self) -> int:
-        """The number of them that may be evicted."""
+        """The number of these pods that may be evicted."""
         return integer_at(self.status, "disruptionsAllowed") or 0
 
     @property
     def current_healthy(self) -> int:
-        """``status.currentHealthy``: the pods that are ready."""
+        """``status.currentHealthy``: the number of pods that are ready."""
         return integer_at(self.status, "currentHealthy") or 0
 
     @property
     def desired_healthy(self) -> int:
-        """``status.desiredHealthy``: the pods that have to be ready."""
+        """``status.desiredHealthy``: the number of pods that must be ready."""
         return integer_at(self.status, "desiredHealthy") or 0
 
     @property
     def always_evicts_unhealthy(self) -> bool:
-        """True if pods that are not ready may be evicted whatever the budget says."""
+        """True if the budget never protects pods that are not ready from eviction."""
         return text_at(self.spec, "unhealthyPodEvictionPolicy") == "AlwaysAllow"
 
     @property
     def is_observed(self) -> bool:
-        """True if the status is about this spec; the API server refuses evictions until then."""
+        """True if the status is about the present spec; before that, the API server refuses
+        evictions.
+        """
         observed = integer_at(self.status, "observedGeneration") or 0
         return observed >= (integer_at(self.metadata, "generation") or 0)
 
     @property
     def disrupted_pods(self) -> Container[str]:
-        """The names of pods that have been evicted and are not gone yet."""
+        """The names of pods that have been evicted but still exist."""
         return map_at(self.status, "disruptedPods")
 
     def selects(self, pod: Pod) -> bool:
-        """Decide whether the eviction API asks this budget about a pod.
+        """Decide whether the eviction API applies this budget to a pod.
 
         An empty selector selects every pod of the namespace, including pods without labels, and a
-        missing one selects none: kubernetes pkg/registry/core/pod/storage/eviction.go, and the
-        answers of a server of 1.37.
+        missing selector selects none, as in kubernetes pkg/registry/core/pod/storage/eviction.go
+        and on a server of 1.37.
         """
         selector = self.selector
         return selector is not None and self.key[0] == pod.key[0] and selector.matches(pod.labels)
 
     def protects(self, pod: Pod) -> bool:
-        """Decide whether preemption of the pod counts (filterPodsWithPDBViolation).
+        """Decide whether a preemption of the pod counts against the budget
+        (filterPodsWithPDBViolation).
 
         A selector without requirements matches nothing.
         """

@@ -23,25 +23,27 @@ class SchedulerProfile(Struct, frozen=True):
 
     @property
     def plugins(self) -> Mapping[str, Any]:
-        """``plugins``: the plugins that it enables and disables, by extension point."""
+        """``plugins``: the plugins that the profile enables and disables, by extension point."""
         return map_at(self.raw, "plugins")
 
     @property
     def enabled(self) -> tuple[str, ...]:
-        """The plugins that it enables by name, each once."""
+        """The names of the plugins that the profile enables, each once."""
         return tuple(dict.fromkeys(n for point in self.plugins for n in self.list_enabled(point)))
 
     @property
     def disabled(self) -> tuple[str, ...]:
-        """The plugins that it disables, each once; ``*`` are all of an extension point."""
+        """The plugins that the profile disables, each once; ``*`` means all plugins of an extension
+        point.
+        """
         return tuple(dict.fromkeys(n for point in self.plugins for n in self.list_disabled(point)))
 
     def list_enabled(self, point: str) -> tuple[str, ...]:
-        """Return the plugins that it enables at an extension point."""
+        """Return the plugins that the profile enables at an extension point."""
         return self._names(point, "enabled")
 
     def list_disabled(self, point: str) -> tuple[str, ...]:
-        """Return the plugins that it disables at an extension point."""
+        """Return the plugins that the profile disables at an extension point."""
         return self._names(point, "disabled")
 
     def _names(self, point: str, field: str) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class LabelSelector(Struct, frozen=True):
-    """Requirements on the labels of an object, all of which must hold; without any it selects
-    everything.
+    """Requirements on the labels of an object, all of which must be met; without requirements, it
+    selects every object.
     """
 
     match_labels: Mapping[str, str]
@@ -31,7 +31,8 @@ class LabelSelector(Struct, frozen=True):
 class AffinityTerm(Struct, frozen=True):
     """A required term of pod affinity or anti-affinity.
 
-    Without ``namespaces`` and ``namespace_selector`` it is about the namespace of its own pod.
+    Without ``namespaces`` and ``namespace_selector`` it applies to the namespace of the pod that
+    has the term.
     """
 
     topology_key: str

@@ -23,12 +23,16 @@ class TaintRule(View):
 
     @property
     def time_added(self) -> str:
-        """``spec.taint.timeAdded`` (RFC 3339); "" for a manifest that leaves it to the server."""
+        """``spec.taint.timeAdded`` (RFC 3339); "" for a manifest, for which the server sets the
+        time.
+        """
         return text_at(self.taint, "timeAdded")
 
     @property
     def has_selector(self) -> bool:
-        """True if it has ``spec.deviceSelector``, even an empty one, which selects everything."""
+        """True if the rule has ``spec.deviceSelector``, even an empty one, which selects
+        everything.
+        """
         return self.spec.get("deviceSelector") is not None
 
     def with_taint(self, **fields: str) -> dict[str, Any]:

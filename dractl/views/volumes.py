@@ -58,22 +58,22 @@ class PersistentVolumeClaim(_Storage):
 
     @cached_property
     def requested_bytes(self) -> int:
-        """The storage that it asks for."""
+        """The amount of storage that the claim requests, in bytes."""
         return quantity(at(self.spec, "resources", "requests", "storage") or 0).value()
 
     @cached_property
     def volume_name(self) -> str:
-        """The volume that it names, "" for none."""
+        """The volume that the claim names, "" if none."""
         return text_at(self.spec, "volumeName")
 
     @property
     def is_bound(self) -> bool:
-        """True if its controller has bound it to a volume."""
+        """True if the controller has bound the claim to a volume."""
         return bool(self.volume_name) and _BOUND_ANNOTATION in self.annotations
 
     @property
     def selected_node(self) -> Any:
-        """The node for which a volume is being provisioned; None if for none."""
+        """The node for which a volume is being provisioned; None if there is no such node."""
         return self.annotations.get(_NODE_ANNOTATION)
 
     @cached_property
@@ -92,18 +92,20 @@ class PersistentVolume(_Storage):
 
     @cached_property
     def node_affinity(self) -> NodeSelector | None:
-        """The nodes from which it can be used; None for all."""
+        """The nodes from which the volume can be used; None for all."""
         required = at(self.spec, "nodeAffinity", "required")
         return node_selector(required) if isinstance(required, dict) else None
 
     @cached_property
     def claim_reference(self) -> Mapping[str, Any] | None:
-        """``spec.claimRef``: the claim that it is meant for; None for any."""
+        """``spec.claimRef``: the claim for which the volume is reserved; None if it is not
+        reserved.
+        """
         reference = at(self.spec, "claimRef")
         return reference if isinstance(reference, dict) else None
 
     def is_for(self, claim: PersistentVolumeClaim) -> bool:
-        """Decide whether the volume is meant for a claim (IsVolumeBoundToClaim)."""
+        """Decide whether the volume is reserved for a claim (IsVolumeBoundToClaim)."""
         reference = self.claim_reference
         return (
             reference is not None
@@ -123,7 +125,7 @@ class StorageClass(View):
 
     @property
     def provisions(self) -> bool:
-        """True if it makes volumes for claims."""
+        """True if the class makes volumes for claims."""
         return self.provisioner not in ("", _NO_PROVISIONER)
 
     @property
@@ -133,11 +135,11 @@ class StorageClass(View):
 
     @property
     def is_default(self) -> bool:
-        """True if it is marked as the default of claims that name no class."""
+        """True if the class is marked as the default for claims that name no class."""
         return any(self.annotations.get(name) == "true" for name in _DEFAULT_CLASS_ANNOTATIONS)
 
     def allows(self, labels: Mapping[str, Any]) -> bool:
-        """Decide whether it makes volumes for a node with these labels.
+        """Decide whether the class makes volumes for a node with these labels.
 
         MatchTopologySelectorTerms.
         """

@@ -27,7 +27,8 @@ class PodFailureRule(Struct, frozen=True):
 
 
 class Workload(View):
-    """A Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, or another maker of pods.
+    """A Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob, or another object from which
+    pods are made.
 
     A field that the kind does not have reads as None.
     """
@@ -39,7 +40,7 @@ class Workload(View):
 
     @cached_property
     def template_pod(self) -> Pod:
-        """A pod as the template has it."""
+        """A pod as the template describes it."""
         return Pod(self.template)
 
     @property
@@ -64,7 +65,7 @@ class Workload(View):
 
     @property
     def succeeded(self) -> int | None:
-        """``status.succeeded`` of a Job: its pods that have succeeded."""
+        """``status.succeeded`` of a Job: the number of its pods that have succeeded."""
         return _integer(at(self.status, "succeeded"))
 
     @property
@@ -100,7 +101,7 @@ class Workload(View):
 
     @property
     def failed(self) -> int:
-        """``status.failed`` of a Job: its pods that have failed."""
+        """``status.failed`` of a Job: the number of its pods that have failed."""
         return _integer(at(self.status, "failed")) or 0
 
     @property
@@ -131,8 +132,8 @@ class Workload(View):
 
     @property
     def update_partition(self) -> int | None:
-        """``spec.updateStrategy.rollingUpdate.partition`` of a StatefulSet: the first ordinal that
-        it updates.
+        """``spec.updateStrategy.rollingUpdate.partition`` of a StatefulSet: the lowest ordinal that
+        is updated.
         """
         return _integer(at(self.spec, "updateStrategy", "rollingUpdate", "partition"))
 

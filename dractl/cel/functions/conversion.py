@@ -21,7 +21,7 @@ def _conversion_error(source: str, target: str) -> CelError:
 def _parser(
     parse: Callable[[str], Any], target: str, wrap: Callable[[Any], Any] | None = None
 ) -> Callable[[str], Any]:
-    """Return the conversion of a text: the value that ``parse`` reads, wrapped by ``wrap``.
+    """Return the conversion of a text: ``parse`` computes the value, and ``wrap`` wraps it.
     ``target`` is upstream's name of the type.
     """
 

@@ -23,16 +23,17 @@ from dractl.cel.functions.registry import OVERLOADS, ListOf
 from dractl.cel.values import NO_OVERLOAD, CelError, Domains, Duration, Sum, Timestamp, type_name
 from dractl.model import Quantity, SaturatingQuantity
 
-# Implemented by the value itself upstream (traits.Receiver, common/types/string.go): the error
-# names no function.
+# Upstream implements these in the value itself (traits.Receiver, common/types/string.go), so the
+# error names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
-# Implemented once for all overloads: the error names the function, or nothing for types with a
-# traits.Receiver.
+# Implemented once for all overloads, so that the error names the function, or nothing for types
+# with a traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 _RECEIVERS = (str, Duration, Timestamp)
 
 
-# Overloads that a newer cel-go implements differently under the same id: release, overload.
+# Overloads that a newer cel-go implements differently under the same id, as pairs of release and
+# overload.
 _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
     "string_to_url": (36, network.strict_url),
     "is_url_string": (36, network.is_strict_url),
@@ -47,8 +48,8 @@ _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
 
 def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:
     """Return the implementation of a call: ``ids`` are the overloads that the checker left. Static
-    types promise nothing: the checker binds a free type parameter to the type that the first call
-    needs.
+    types are no guarantee, since the checker binds a free type parameter to the type that the first
+    call needs.
     """
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:

@@ -18,7 +18,7 @@ from dractl.model.go import quote
 _CLAUSE = re.compile(r"(?:\.([0-9]*+))?+(.?)", re.DOTALL | re.ASCII)
 _LETTERS = "sdfexXbo"
 _PRECISION = "could not parse formatting clause: error while parsing precision"
-_MAX_PRECISION = 1_000_000  # beyond it, fmt prints an error instead of a number
+_MAX_PRECISION = 1_000_000  # above this, fmt prints an error instead of a number
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -132,7 +132,7 @@ def _clause(letter: str, precision: int | None, value: Any) -> str:
         if type(value) is float:
             size = 6 if precision is None else precision
             text = _special(value) or _localize(value, letter, size)
-            # Upstream writes %6e where it means %.6e
+            # Upstream writes %6e by mistake for %.6e
             return text if letter == "f" else text.rjust(size)
     if letter == "b" and kind in (int, Uint, bool):
         return f"{int(value):b}"

@@ -13,7 +13,7 @@ _MAX_INCLUDES_SIZE = 48  # resourceapi.ResourceSliceMaxAttributeValuesPerDevice
 
 
 def _is_equal(a: Any, b: Any) -> bool:
-    """Return ``a.Equal(b) == types.True``: an error is not equality."""
+    """Return ``a.Equal(b) == types.True``; an error does not count as equality."""
     try:
         return v.equal(a, b)
     except CelError:
@@ -98,7 +98,7 @@ def sort(elements: list[Any], by: list[Any] | None = None) -> list[Any]:
 
 
 def is_sorted(elements: list[Any]) -> bool:
-    """Return True for a sorted list; elements that cannot be compared count as in order."""
+    """Return True for a sorted list; elements that cannot be compared count as sorted."""
     for i, element in enumerate(elements):
         if not v.is_ordered(element):
             raise v.no_overload()
@@ -115,7 +115,7 @@ def _extreme(elements: list[Any], name: str, replaced_when: int) -> Any:
     for element in elements[1:]:
         if not v.is_ordered(element):
             raise v.no_overload()
-        with suppress(CelError):  # of elements that cannot be compared, the first stays
+        with suppress(CelError):  # of elements that cannot be compared, the first is kept
             if v.order(result, element) == replaced_when:
                 result = element
     return result

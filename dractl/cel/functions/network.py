@@ -226,7 +226,7 @@ def contains_ip(value: CIDR, other: IP) -> bool:
 def contains_ip_text(value: CIDR, text: str) -> bool:
     try:
         return contains_ip(value, ip(text))
-    except CelError:  # cidr.go cidrContainsIP does not name the fault of the text
+    except CelError:  # cidr.go cidrContainsIP does not say what is wrong with the text
         raise no_overload() from None
 
 
@@ -269,8 +269,8 @@ def _is_url(text: str, *, strict: bool) -> bool:
 
 url = overload("string_to_url", str)(partial(_url, strict=False))
 is_url = overload("is_url_string", str)(partial(_is_url, strict=False))
-# From Kubernetes 1.36 (Go 1.26: GODEBUG urlstrictcolons) a host of http has no colon but the one
-# before the port.
+# From Kubernetes 1.36 on (Go 1.26: GODEBUG urlstrictcolons), a host of http contains no colon
+# except before the port.
 strict_url = partial(_url, strict=True)
 is_strict_url = partial(_is_url, strict=True)
 
@@ -293,7 +293,7 @@ def _parse_url(text: str, *, request: bool, strict: bool) -> URL:
     remaining, _, query = remaining.partition("?")
     host = ""
     if not remaining.startswith("/"):
-        if scheme:  # opaque, such as mailto:a@b
+        if scheme:  # an opaque URL, such as mailto:a@b
             return URL(text, scheme, "", "", query)
         if request:
             raise ValueError("invalid URI for request")

@@ -18,8 +18,8 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def not_equal(a: Any, b: Any) -> bool:
-    """Return True unless the values are equal; unlike ``==``, never an error: values that cannot be
-    compared are different.
+    """Return True unless the values are equal. Unlike ``==``, it is never an error: values that
+    cannot be compared are different.
     """
     try:
         return not v.equal(a, b)

@@ -20,7 +20,7 @@ def compile_pattern(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_nl = False
-    if re.search(r"(?<!\\)(?:\\\\)*\\C", pattern):  # one byte: RE2 in C++ supports it, Go does not
+    if re.search(r"(?<!\\)(?:\\\\)*\\C", pattern):  # RE2 in C++ supports \C (one byte), Go does not
         raise BadPattern(r"error parsing regexp: invalid escape sequence: `\C`")
     try:
         return re2.compile(pattern, options)

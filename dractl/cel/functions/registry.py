@@ -11,7 +11,9 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class ListOf(Struct, frozen=True):
-    """A list whose first element has this type: cel-go distinguishes typed lists so at run time."""
+    """A list whose first element has this type; this is how cel-go distinguishes typed lists at run
+    time.
+    """
 
     element: type
 
@@ -37,7 +39,7 @@ def overload(name: str, *operands: type | ListOf) -> Callable[[Run], Run]:
 
 
 def accepts(parse: Callable[..., object]) -> Callable[..., bool]:
-    """Return True for operands that ``parse`` does not refuse."""
+    """Make a test that is True for operands that ``parse`` accepts."""
 
     def test(*operands: Any) -> bool:
         try:

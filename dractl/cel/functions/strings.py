@@ -68,8 +68,8 @@ def last_index_of_offset(text: str, part: str, offset: int) -> int:
 
 
 def clamp(search: Callable[[str, str, int], int]) -> Callable[[str, str, int], int]:
-    """Wrap ``indexOf`` or ``lastIndexOf`` as from Kubernetes 1.37 (cel-go 0.29): no match lies past
-    the end.
+    """Wrap ``indexOf`` or ``lastIndexOf`` for Kubernetes 1.37 and later (cel-go 0.29), where no
+    match can lie past the end.
     """
 
     def find(text: str, part: str, offset: int) -> int:
@@ -100,7 +100,7 @@ def replace(text: str, old: str, new: str, limit: int = -1) -> str:
 def split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
-    if not separator:  # into characters, the rest in the last part
+    if not separator:  # splits into characters; the last part has the remaining text
         parts = list(text) if limit < 0 else list(text[: limit - 1])
         return parts if limit < 0 or len(text) <= limit - 1 else [*parts, text[limit - 1 :]]
     return text.split(separator, -1 if limit < 0 else limit - 1)

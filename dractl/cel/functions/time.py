@@ -54,8 +54,8 @@ def parse_duration(text: str) -> int | None:
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """Return the decimals of a unit in nanoseconds, in float64 as time.leadingFraction and
-    ParseDuration of Go have it.
+    """Return the decimals of a unit in nanoseconds, computed in float64 like Go's
+    time.leadingFraction and ParseDuration.
     """
     number, scale = 0, 1.0
     for digit in digits:
@@ -93,7 +93,7 @@ def parse_timestamp(text: str) -> tuple[int, int] | None:
     if len(match[4]) != 2 or hour > 23 or minute > 59 or second > 59:
         return None
     try:
-        # The year 0 is a leap year that Python's calendar does not have; 2000 is another.
+        # The year 0 is a leap year that Python's calendar lacks; 2000 is a leap year too.
         days = date(year or 2000, month, day).toordinal() - (
             0 if year else 2000 * 365 + 2000 // 4 - 15
         )

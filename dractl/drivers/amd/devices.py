@@ -35,8 +35,8 @@ class Unit(Struct, frozen=True):
 
     @property
     def compute_units(self) -> int:
-        """Compute units; KFD's simd_count divided by simd_per_cu, which counts as 1 if it is
-        missing.
+        """The number of compute units: KFD's simd_count divided by simd_per_cu, which counts as 1
+        if it is missing.
         """
         each = 1 if self.simd_per_cu is None else self.simd_per_cu
         return self.simd_count // each if self.simd_count and each else 0
@@ -48,7 +48,7 @@ def product_name(name: str | None) -> str:
 
 
 def place(pci: PciDevice | None) -> dict[str, Any]:
-    """Return the place of a function as of 1.0.0 and later: the driver's own attribute and the
+    """Return the place of a function in 1.0.0 and later: the driver's own attribute, and the
     standard ones.
     """
     return {
@@ -60,7 +60,7 @@ def place(pci: PciDevice | None) -> dict[str, Any]:
 
 
 def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
-    """Return the place of a GPU of amdgpu: getPcieInfo (discovery.go) has none of the standard
+    """Return the place of a GPU of amdgpu. getPcieInfo (discovery.go) adds none of the standard
     attributes if the PCIe root is unknown.
     """
     attributes = place(pci)
@@ -68,8 +68,9 @@ def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
 
 
 def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
-    """Return the attributes of SemverDriverVersion: the API takes three parts of a version only.
-    Before that (``short`` is false) all parts were published (ROCm/gpu-operator#609).
+    """Return the attributes of SemverDriverVersion, which has three parts, since the API accepts no
+    more. Earlier versions of the driver (``short`` is False) published all parts
+    (ROCm/gpu-operator#609).
     """
     full = gpu.driver_version
     strict_version: dict[str, Any] | None = None
@@ -79,8 +80,8 @@ def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
 
 
 def kfd_identities(machine: Machine) -> dict[str, str]:
-    """Return KFD's unique id of each GPU, decimal. For a GPU that KFD does not list, GetAMDGPUs of
-    0.1 keeps the id of the GPU before.
+    """Return KFD's unique id of each GPU as a decimal. If KFD does not list a GPU, GetAMDGPUs of
+    0.1 uses the id of the GPU before it.
     """
     identities, last = {}, ""
     for gpu in sorted(
@@ -132,8 +133,8 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
 
 def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
     """Return the attributes that only 0.1 publishes. It publishes the module's version unchanged,
-    and the API server refuses it if it has four parts or is empty; GetDriverVersion has both
-    versions or none.
+    which the API server refuses if it has four parts or is empty. GetDriverVersion returns both
+    versions or neither.
     """
     module, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
@@ -141,7 +142,7 @@ def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
         "cardIndex": unit.card_index,
         "renderIndex": unit.render_minor,
-        # libdrm reports the kernel's, by the version of the graphics core
+        # libdrm reports the kernel's name, which depends on the version of the graphics core
         # (drivers/gpu/drm/amd/amdgpu/ amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for
         # 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/kfd_device.c kgd2kfd_probe). No
         # other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.

@@ -78,7 +78,7 @@ def _publishable_gpus(
         amd = gpu.amd
         if amd is None or amd.card_index is None or amd.render_minor is None:
             left_out[gpu.bdf] = "the amdgpu driver shows no card of this GPU"
-        elif not machine.numa_nodes:  # numa_node is a file of kernels with CONFIG_NUMA
+        elif not machine.numa_nodes:  # numa_node exists only in kernels with CONFIG_NUMA
             left_out[gpu.bdf] = (
                 "the kernel knows no NUMA nodes, and the driver needs the NUMA node of each GPU"
             )

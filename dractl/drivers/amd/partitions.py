@@ -18,7 +18,7 @@ _MAX_DEVICES, _MAX_COUNTER_SETS = 64, 8  # the API's limits for a slice
 
 
 def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
-    """Yield the devices of one GPU that can be partitioned; ``number`` is its place in the order of
+    """Yield the devices of one GPU that can be partitioned; ``number`` is its index in the order of
     addresses.
     """
     totals = {
@@ -73,14 +73,16 @@ def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
 
 
 def counter_set(number: int) -> dict[str, Any]:
-    """Return the counter that each mode uses up entirely, so that a GPU is in one mode."""
+    """Return the counter that each mode uses up completely, so that a GPU can only be in one
+    mode.
+    """
     return {"name": f"gpu-{number}-mutex", "counters": {"partition-mode": {"value": "1"}}}
 
 
 def slices(
     devices: Sequence[dict[str, Any]], counters: Sequence[dict[str, Any]]
 ) -> tuple[Slice, ...]:
-    """Return devices first, then counter sets, split at the API's limits."""
+    """Return the slices with devices, then those with counter sets, split at the API's limits."""
     devices_each, sets_each = (
         range(0, len(devices), _MAX_DEVICES),
         range(0, len(counters), _MAX_COUNTER_SETS),

@@ -15,8 +15,8 @@ from dractl.topology.machine import Machine, PciDevice
 
 def devices(machine: Machine) -> Iterator[dict[str, Any]]:
     """Yield physical functions that are bound to vfio-pci, then virtual functions of GPUs that
-    AMD's gim driver has; each in the order of IOMMU groups as strings, then of addresses. Functions
-    without a group are not published. None has a productName: that is a file of amdgpu.
+    AMD's gim driver has; both are sorted by IOMMU group as a string, then by address. Functions
+    without a group are not published. They have no productName, which comes from a file of amdgpu.
     """
     amd_functions = [
         pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None

@@ -1,5 +1,5 @@
-"""Attributes that dranet adds on cloud machines, from metadata services; here, from a machine file
-or options.
+"""Attributes that dranet adds on cloud machines from metadata services; dractl takes them from a
+machine file or options.
 
 Source: kubernetes-sigs/dranet@f258477 pkg/cloudprovider/{gce,aws,azure,oke,alibaba}, @9174644d
 pkg/cloudprovider/coreweave.
@@ -28,7 +28,7 @@ _TYPES = {
 
 
 def _places(cloud: str | None) -> tuple[str, ...]:
-    """Return the attributes of a provider that all devices have and that are settings of it alone,
+    """Return the attributes that all devices of a provider have and that only this provider sets,
     without the provider's domain.
     """
     dranet = driver(_DRIVER)
@@ -41,10 +41,8 @@ def _places(cloud: str | None) -> tuple[str, ...]:
 
 
 def attributes(machine: Machine, options: Options) -> Callable[[str], dict[str, Any]]:
-    """Return a function that gives the attributes of a device, by its PCI address (empty: it has
-    none).
-    """
-    # EC2 alone has the instance type in DMI, too
+    """Return a function from a device's PCI address (empty if it has none) to its attributes."""
+    # Only EC2 also has the instance type in DMI
     by_dmi = "aws" if machine.host.vendor == "Amazon EC2" else None
     cloud = options.setting(_DRIVER, "cloud") or machine.host.cloud or by_dmi
     if cloud is not None and cloud not in CLOUDS:

@@ -2,7 +2,7 @@
 
 Source: kubernetes-sigs/dranet, pkg/inventory (db.go, net.go, sysfs.go), pkg/names,
 pkg/apis/attributes.go. :mod:`dractl.drivers.dranet.cloud` adds the attributes from the metadata
-services of cloud providers. dractl does not ask the kernel for eBPF programs: it renders each
+services of cloud providers. dractl does not query the kernel for eBPF programs, and renders each
 interface as if it had none.
 """
 
@@ -24,12 +24,12 @@ from dractl.topology.machine import Machine, NetInterface, PciDevice
 NAME = "dra.net"
 _IGNORED = frozenset({"cilium_net", "cilium_host", "docker0"})  # ignoredInterfaceNames
 _NO_NETDEV = frozenset({"vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"})  # nonNetdevDrivers
-# sysfs.go's own expression knows domains of four digits; ghw lists domains of five digits, too.
+# sysfs.go's own expression accepts domains of four digits; ghw also lists domains of five digits.
 _FOUR_DIGITS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 _UNBOUND = "no kernel driver that creates an interface is bound"
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _MAX_TEXT = 64  # resourceapi.DeviceAttributeMaxValueLength
-# vishvananda/netlink Tuntap.Type; the other kinds are called as the kernel calls them
+# vishvananda/netlink Tuntap.Type; the other kinds have the kernel's names
 _KINDS = {"tun": "tuntap"}
 
 
@@ -40,8 +40,8 @@ class _Dranet(Known, frozen=True):
         )
 
     def publish(self, machine: Machine, options: Options) -> Inventory:
-        """Return the devices of DB.scan: PCI functions, RDMA devices of other classes, interfaces;
-        without the devices that the host's uplink uses.
+        """Return the devices of DB.scan: PCI functions, RDMA devices of other classes, and
+        interfaces, without the devices of the host's uplink.
         """
         lists = options.flag(NAME, "DRAListTypeAttributes")
         bound_only = options.has(NAME, "bound-functions")
@@ -101,7 +101,7 @@ PROFILE = _Dranet(NAME)
 
 
 def _places_of(devices: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the PCI addresses of devices, and the interfaces of devices without."""
+    """Return the PCI addresses of devices; for devices without an address, the interface."""
     attributes_of_devices = (device["attributes"] for device in devices)
     return {
         (facts.get("dra.net/pciAddress") or facts["dra.net/ifName"])["string"]
@@ -130,7 +130,7 @@ def _is_allocatable(pci: PciDevice) -> bool:
 
 def _address(bdf: str | None, machine: Machine) -> str | None:
     """Return the address of pciAddressFromPath: the last function of the path whose domain has four
-    digits. Behind VMD that is the controller, not the function itself.
+    digits. Behind VMD, this is the controller instead of the function itself.
     """
     if bdf is None:
         return None
@@ -164,7 +164,7 @@ def _interfaces(
         address = _address(interface.bdf, machine)
         name = interface_name(interface.name) if address is None else device_name(address)
         if address is not None and name not in facts_by_name:
-            continue  # the log says so, and the interface is not published
+            continue  # the driver logs this, and does not publish the interface
         if address is None:
             facts_by_name[name] = {}
         facts = _link(interface, options)
@@ -260,8 +260,8 @@ def _pci(
     *,
     lists: bool,
 ) -> dict[str, Any]:
-    """Return the attributes of addPCIAttributes; up to 1.4 only class 02 has more than pcieRoot
-    (discoverPCIDevices).
+    """Return the attributes of addPCIAttributes. Up to 1.4, only functions of class 02 have more
+    than pcieRoot (discoverPCIDevices).
     """
     pci = machine.pci.get(facts.get("dra.net/pciAddress", ""))
     if pci is None:
@@ -283,16 +283,16 @@ def _pci(
 
 
 def _cut(text: str, options: Options) -> str:
-    """Return a name of pci.ids; dranet's main branch cuts it to the length of an attribute."""
+    """Return a name of pci.ids; dranet's main branch cuts it to the maximum length of an
+    attribute.
+    """
     if not options.has(NAME, "limited-names"):
         return text
     return text.encode()[:_MAX_TEXT].decode(errors="ignore")
 
 
 def _compare_names(pci: PciDevice) -> str | None:
-    """Return differences between dranet's pci.ids and dractl's newer one, for a reader who
-    compares.
-    """
+    """Return the differences between dranet's pci.ids and dractl's newer one, as a note."""
     old, new = ids.dranet_names(), ids.default_names()
     differing = [
         f"{newer!r}"

@@ -25,8 +25,9 @@ def apply_filter(
     """Return the devices for which the filter is true, or fails.
 
     Raises UsageError for a filter that the driver does not start with, and for reads other than
-    ``attributes["dra.net/NAME"].StringValue`` (``BoolValue``, ``IntValue``). A device selector
-    reads the same attributes by other names, so the filter is compiled as one.
+    ``attributes["dra.net/NAME"].StringValue`` (``BoolValue``, ``IntValue``). A device selector can
+    read the same attributes under other names, so the filter is translated to a selector and
+    compiled.
     """
     from dractl.cel import environment, require
 

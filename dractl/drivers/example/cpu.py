@@ -16,7 +16,7 @@ _KEY = f"{NAME}/cpu"
 _MAPPINGS = {"nodeAllocatableResourceMappings": {"cpu": {"capacityKey": _KEY}}}
 _ALLOCATABLE = {
     "nodeAllocatableResources": {
-        # Required beside capacityKey; each CPU of the capacity counts as one of the node (#203).
+        # Required with capacityKey; each CPU of the capacity counts as one CPU of the node (#203).
         "cpu": {"mapping": {"capacityKey": _KEY, "capacityMultiplier": "1"}}
     }
 }

@@ -97,8 +97,8 @@ def _ignore_reason(device: PciDevice) -> str | None:
 
 
 def _ignore_reason_in_0_10(device: PciDevice) -> str | None:
-    """Return the reason why DiscoverDevices of 0.10 does not find a GPU: it lists only GPUs bound
-    to i915 and xe.
+    """Return the reason why DiscoverDevices of 0.10 does not find a GPU; it lists only GPUs bound
+    to i915 or xe.
     """
     if device.driver not in _DRM:
         return (
@@ -111,8 +111,8 @@ def _ignore_reason_in_0_10(device: PciDevice) -> str | None:
 
 
 def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
-    """Return the same device as 0.10 publishes it. Its root is the first folder of the function's
-    path, whatever that is.
+    """Return the device as 0.10 publishes it. Its root is the first folder in the function's path,
+    whatever that folder is.
     """
     root = pci.path.partition("/")[0]
     attributes = {
@@ -124,7 +124,7 @@ def _as_in_0_10(device: dict[str, Any], pci: PciDevice) -> dict[str, Any]:
     if root.count(":") == 1:
         attributes["pciRoot"] = {"string": root.partition(":")[2]}
     family = attributes["family"]["string"]
-    # Arc and Arc Pro had one series
+    # Arc and Arc Pro were one series
     attributes["family"] = {"string": family.removesuffix(" A-Series")}
     return {**device, "attributes": attributes}
 
@@ -148,7 +148,7 @@ def _device(
     root = publish_pcie_root(device)
     sriov = device.sriov
     virtual = sriov is not None and sriov.physical_function is not None and sriov.total_vfs is None
-    # deduceVfIdx compares the length of virtfn's link
+    # deduceVfIdx compares the length of the virtfn link
     virtual = virtual and len(device.bdf) == _PLAIN
     can_share = sriov is not None and bool(sriov.total_vfs) and sriov.drivers_autoprobe is True
     entry: dict[str, Any] = {

@@ -2,9 +2,9 @@
 from it.
 
 Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json,
-lookup/config/*.json, lookup/lookup.go; the pack has the tables: the adapters of the Neuron devices
-0 to 15, without the domain 0000, by family of instance types; only one size of each family has
-them.
+lookup/config/*.json, lookup/lookup.go; the pack has the tables, which give the adapters of the
+Neuron devices 0 to 15, without the domain 0000, by family of instance types. Only one size of each
+family has adapters.
 """
 
 from hashlib import sha256
@@ -22,8 +22,8 @@ def groups_of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
 
 
 def groups_of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
-    """Return the group attributes of an adapter: the groups of its Neuron devices; on trn1, two
-    devices share an adapter.
+    """Return the group attributes of an adapter, which are those of its Neuron devices; on trn1,
+    two devices share an adapter.
     """
     adapters = _adapters(instance_type)
     numbers = [number for number, adapter in enumerate(adapters) if adapter == bdf]

@@ -9,17 +9,17 @@ from dractl.drivers.values import to_attributes
 from dractl.topology.machine import Machine
 
 NAME, VENDOR = "compute-domain.nvidia.com", "0x10de"
-# Feature gates that are on by default, and the version that each came with.
+# Feature gates that are on by default, each with the version that introduced it.
 _DNS_NAMES, _CRASH = "IMEXDaemonsWithDNSNames", "CrashOnNVLinkFabricErrors"
-# Off by default; with imex.mode hostManaged (driver.go, computeDomainPublishedDevices).
+# Off by default; used with imex.mode hostManaged (driver.go, computeDomainPublishedDevices).
 _HOST_IMEX = "HostManagedIMEXDaemon"
 _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersion
 
 
 class _ComputeDomain(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        """Return True on every GPU node, with NVLink fabric or without: the chart runs the driver
-        there (values.yaml resources.computeDomains).
+        """Return True on every GPU node, with or without an NVLink fabric, since the chart runs the
+        driver there (values.yaml resources.computeDomains).
         """
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 

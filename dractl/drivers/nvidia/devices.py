@@ -1,4 +1,4 @@
-"""Devices of ``gpu.nvidia.com``: full GPUs, GPUs known from PCI alone, MIG devices that exist.
+"""Devices of ``gpu.nvidia.com``: full GPUs, GPUs known only from PCI, and MIG devices that exist.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{deviceinfo,mig}.go.
 """
@@ -15,23 +15,23 @@ from dractl.topology.machine import Gpu, Machine, MigDevice, MigProfile, PciDevi
 
 
 def place(bdf: str, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Return the GPU's place. Its address is NVML's own; the other facts are in sysfs, which may
-    not show the function.
+    """Return the GPU's place. Its address comes from NVML; the other facts come from sysfs, which
+    may not show the function.
     """
     address = _short(bdf)
     return {PCI_BUS_ID: address, "pcieBusID": address, **pcie_root(pci), **numa(pci, options)}
 
 
 def _short(bdf: str) -> str:
-    """Shorten an address like GetPCIBusID of go-nvlib: four digits of domain if they are enough,
-    else NVML's eight.
+    """Shorten an address like GetPCIBusID of go-nvlib: to four digits of domain if they are enough,
+    or else leave NVML's eight.
     """
     domain, _, bus_and_function = bdf.partition(":")
     return f"{int(domain, 16):0{4 if len(domain) == 4 else 8}x}:{bus_and_function}"
 
 
 def numa(pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Return the attribute of addNumaNodeAttribute: with the gate a list of one node."""
+    """Return the attribute of addNumaNodeAttribute; with the gate, it is a list with one node."""
     attribute = numa_node(pci)
     if not options.flag(NAME, LIST_ATTRIBUTES) or attribute[NUMA_NODE] is None:
         return attribute
@@ -82,7 +82,7 @@ def full(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) ->
 
 
 def partial(number: int, gpu: Gpu, pci: PciDevice | None, options: Options) -> dict[str, Any]:
-    """Return a full GPU known from PCI alone."""
+    """Return a full GPU that is known only from PCI."""
     return {
         "name": f"gpu-{number}",
         "attributes": to_attributes({"type": "gpu", **place(str(gpu.bdf), pci, options)}),
@@ -124,8 +124,8 @@ def mig_name(gpu: Gpu, profile: str, profile_id: int, start: int) -> str:
 
 
 def profiles_known_to_driver(gpu: Gpu, options: Options) -> tuple[MigProfile, ...]:
-    """Return the GPU instance profiles that the driver asks for. Up to 0.4 go-nvml ends before the
-    profile of 3 graphics slices (GPU_INSTANCE_PROFILE_COUNT is 17).
+    """Return the GPU instance profiles that the driver asks for. Up to 0.4, go-nvml's list ends
+    before the profile with 3 graphics slices (GPU_INSTANCE_PROFILE_COUNT is 17).
     """
     if options.has(NAME, "graphics-profiles"):
         return gpu.mig_profiles
@@ -133,7 +133,7 @@ def profiles_known_to_driver(gpu: Gpu, options: Options) -> tuple[MigProfile, ..
 
 
 def is_unnamed(profile: MigProfile) -> bool:
-    """Return True for the profile of 3 graphics slices, which go-nvlib NewMigProfile refuses."""
+    """Return True for the profile with 3 graphics slices, which go-nvlib NewMigProfile refuses."""
     return profile.slices == 3 and profile.name.endswith("+gfx")
 
 

@@ -94,8 +94,8 @@ PROFILE = _Nvidia(NAME)
 
 
 def _unread_attributes(devices: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the names of attributes and capacities that the driver publishes of a GPU, except the
-    names that these devices have.
+    """Return the names of the attributes and capacities that the driver publishes for a GPU and
+    that these devices lack.
     """
     attributes_known = {name for device in devices for name in device["attributes"]}
     rows = facts.driver(NAME)
@@ -123,7 +123,7 @@ class _Collected(Struct):
 
 
 def _gpus(machine: Machine, options: Options) -> list[Gpu]:
-    """Return the GPUs in the order of the slices: by address (driver.go), up to 25.12 by minor
+    """Return the GPUs in the order of the slices: by address (driver.go), or up to 25.12 by minor
     number.
     """
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == VENDOR and gpu.name not in _SKIPPED]
@@ -168,7 +168,7 @@ def _add(
 def _device_of_pci(
     collected: _Collected, gpu: Gpu, machine: Machine, options: Options, *, vfio: bool
 ) -> dict[str, Any] | None:
-    """Return a GPU that NVML was not asked about. None if the driver does not see it."""
+    """Return a GPU for which NVML was not queried. None if the driver does not see it."""
     if gpu.bdf is None:
         collected.notices.append(
             "a GPU without a PCI address is not published: its place is unknown"

@@ -1,5 +1,5 @@
-"""``gpu.nvidia.com`` with feature gate DynamicMIG: every MIG device that a GPU could have, as
-partitions with counters.
+"""``gpu.nvidia.com`` with feature gate DynamicMIG: each MIG device that a GPU could have is a
+partition with counters.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,partitions,driver}.go
 (KEP 4815).
@@ -25,13 +25,14 @@ from dractl.topology.machine import Gpu, Machine, MigProfile, PciDevice, Placeme
 
 Device = dict[str, Any]
 
-# supportsMIGModeToggle: from Hopper on MIG mode can be switched without resetting the GPU.
+# supportsMIGModeToggle: from Hopper on, MIG mode can be switched without a reset of the GPU.
 _RESET_NEEDED = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace")
 
 
 def is_partitionable(gpu: Gpu, options: Options) -> bool:
-    """Return True for a GPU of isDynamicMIGCapable. A GPU that needs a reset to change its MIG mode
-    must be in that mode, and a vGPU keeps the partition that it has. 25.12 tries every GPU.
+    """Return True for a GPU that isDynamicMIGCapable accepts. A GPU that needs a reset to change
+    its MIG mode must already be in that mode, and a vGPU keeps its partition. 25.12 accepts every
+    GPU.
     """
     if not options.has(NAME, "dynamic-mig-checks"):
         return True
@@ -78,8 +79,8 @@ def partitions(
             )
             whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
         devices.append(share(whole))
-        # applyConsumableShares writes into the map of capacities that the counter set is then made
-        # of.
+        # applyConsumableShares modifies the map of capacities, from which the counter set is made
+        # afterwards.
         added = devices[0]["capacity"].keys() - whole["capacity"].keys()
         offered |= {
             capacity: {"value": devices[0]["capacity"][capacity]["value"]} for capacity in added
@@ -121,7 +122,7 @@ def _partition(
 
 
 def _part_attributes(attributes: Device, options: Options, *, keep_root: bool) -> Device:
-    """Return the attributes of these devices; 25.12 has its own list of them (PartDevAttributes,
+    """Return the attributes of these devices; 25.12 has a separate list of them (PartDevAttributes,
     PartAttributes).
     """
     if options.has(NAME, "dynamic-mig-checks"):
@@ -131,7 +132,7 @@ def _part_attributes(attributes: Device, options: Options, *, keep_root: bool) -
 
 
 def _counters(amount: dict[str, int], start: int, size: int) -> dict[str, Any]:
-    """Return capacities as counters, whose names have hyphens, and one counter for each memory
+    """Return capacities as counters, whose names have hyphens, with one counter for each memory
     slice.
     """
     counters = {

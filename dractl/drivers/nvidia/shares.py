@@ -34,8 +34,8 @@ def parse_shares(options: Options) -> str | None:
 
 
 def apply_shares(device: dict[str, Any], shares: str) -> dict[str, Any]:
-    """Return the device of applyConsumableShares: with memory in steps of a MiB, and with
-    ``shares`` if they are counted.
+    """Return the device of applyConsumableShares: its memory is given out in steps of a MiB, and it
+    has ``shares`` if they are counted.
     """
     shareable = {**device, "allowMultipleAllocations": True}
     capacity = device.get("capacity", {})

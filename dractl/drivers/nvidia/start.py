@@ -32,22 +32,22 @@ _FAILURES = {
         "the NVML library and the loaded kernel driver have different versions"
     ),
 }
-_NEW_ARCHITECTURES = {"Rubin": "rubin"}  # and the change that brought it
+_NEW_ARCHITECTURES = {"Rubin": "rubin"}  # with the change that introduced each
 
 
 def start_fault(
     machine: Machine, options: Options, *, passthrough: bool, dynamic: bool
 ) -> str | None:
-    """Return the first reason; None if the driver starts."""
+    """Return the first reason why the driver does not start; None if it starts."""
     if passthrough and machine.host.iommu is False:
         return "passthroughSupport needs an IOMMU, and none is enabled"
     if passthrough and options.has(NAME, "vfio-devices") and not machine.numa_nodes:
-        # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, a file of
-        # kernels with CONFIG_NUMA.
+        # go-nvlib pkg/nvpci reads numa_node of every NVIDIA and Mellanox function, and the file
+        # exists only in kernels with CONFIG_NUMA.
         return "passthroughSupport needs the NUMA node of each GPU, and the kernel knows none"
     modules = machine.host.module_aliases is not False or not options.has(NAME, "vfio-variants")
     if passthrough and not modules and any(vfio_gpus(machine)):
-        # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, asked of each GPU.
+        # go-nvlib pkg/nvpassthrough FindBestVFIOVariant, called for each GPU.
         return (
             f"passthroughSupport needs /lib/modules/{machine.host.kernel}/modules.alias, which is"
             " missing"
@@ -73,7 +73,9 @@ def start_fault(
 
 
 def nvml_fault(machine: Machine) -> str | None:
-    """Return the reason why NVML or one of its GPUs does not answer at all; None if all do."""
+    """Return the reason why NVML, or NVML for one GPU, does not answer at all; None if it answers
+    for all.
+    """
     nvidia = machine.nvidia
     if nvidia is not None and nvidia.failure is not None:
         return f"NVML does not start: {_FAILURES.get(nvidia.failure, nvidia.failure)}"
@@ -130,7 +132,8 @@ def _mig_fault(gpu: Gpu, options: Options, *, dynamic: bool) -> str | None:
         and gpu.virtualization == "unknown"
     ):
         return f"NVML reports no virtualization mode of GPU {gpu.bdf}"
-    # Unless a GPU is a vGPU, the driver makes its MIG devices, and then looks for no others.
+    # Unless a GPU is a vGPU, the driver makes its MIG devices itself, and then does not look for
+    # existing ones.
     if dynamic and (not options.has(NAME, "dynamic-mig-checks") or gpu.virtualization != "vgpu"):
         return None
     # partitions.go PartGetDevice of a MigStaticDeviceType

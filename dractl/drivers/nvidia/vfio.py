@@ -17,22 +17,22 @@ from dractl.drivers.values import binary_quantity, to_attributes
 from dractl.probes import ids
 from dractl.topology.machine import Machine, PciDevice
 
-_UNNAMED = "UNKNOWN_DEVICE"  # go-nvlib pkg/nvpci, where its own pci.ids names no device
+_UNNAMED = "UNKNOWN_DEVICE"  # go-nvlib pkg/nvpci, for devices that its own pci.ids does not name
 _CLASSES = ("0x030000", "0x030200")  # PCIVgaControllerClass, PCI3dControllerClass
 
 
 def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Yield every NVIDIA GPU as PCI lists it, in the order of addresses, with remarks on possible
+    """Yield every NVIDIA GPU that PCI lists, in the order of addresses, with remarks on possible
     differences on the node.
 
-    GPUs in MIG mode are among them. The driver looks for the parent of a device among the full GPUs
-    that are allocatable, and finds none for these.
+    GPUs in MIG mode are included. The driver looks for the parent of a device among the full GPUs
+    that are allocatable, and finds none for these GPUs.
     """
     in_image = options.setting(NAME, "pciIDs") == "embedded"
     full = {gpu.bdf: gpu for gpu in machine.gpus if not gpu.mig_mode}
     for number, pci in enumerate(vfio_gpus(machine)):
         embedded = ids.default_names().device(pci.vendor, pci.device) or _UNNAMED
-        # go-nvlib reads a pci.ids that is installed where the driver runs; the image of the driver
+        # go-nvlib reads a pci.ids that is installed where the driver runs, and the driver's image
         # has none.
         name = embedded if in_image else pci.installed_name or embedded
         attributes: dict[str, Any] = {
@@ -63,7 +63,9 @@ def vfio_devices(machine: Machine, options: Options) -> Iterator[tuple[dict[str,
 
 
 def vfio_gpus(machine: Machine) -> Iterator[PciDevice]:
-    """Yield NVIDIA GPUs as PCI lists them, in the order of addresses, without virtual functions."""
+    """Yield the NVIDIA GPUs that PCI lists, in the order of addresses, without virtual
+    functions.
+    """
     for pci in machine.pci_devices:
         virtual = pci.sriov is not None and pci.sriov.physical_function is not None
         if pci.vendor == VENDOR and pci.class_code in _CLASSES and not virtual:

@@ -37,7 +37,7 @@ class WorkloadChange(Struct, frozen=True):
 
     @property
     def template_changed(self) -> bool:
-        """Whether the change gives the workload another pod template."""
+        """Whether the change gives the workload a different pod template."""
         return self.previous.template != self.current.template
 
 
@@ -48,10 +48,10 @@ class ControllerAction(Struct, frozen=True):
     """Pods that the controller deletes."""
 
     pods_to_create: tuple[Pod, ...] = ()
-    """Models of the pods that the controller creates: an earlier pod for each new one."""
+    """The pods to create, each given as an earlier pod that it resembles."""
 
     failure: str = ""
-    """The reason why a Job fails, which ends all its pods; empty if it does not fail."""
+    """The reason why a Job fails and all its pods end; empty if the Job does not fail."""
 
     failure_reason: str = ""
     """Reason of the failed Job's condition, such as ``BackoffLimitExceeded``."""

@@ -10,7 +10,9 @@ def replaces_pods(change: WorkloadChange) -> bool:
 
 
 def roll_out_to_nodes(change: WorkloadChange) -> ControllerAction:
-    """Replace the old pods that are not available; the others follow one by one later."""
+    """Replace the old pods that are not available; the controller replaces the others later, one by
+    one.
+    """
     unavailable = tuple(
         pod
         for pod in change.active_pods

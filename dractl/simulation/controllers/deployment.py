@@ -16,7 +16,7 @@ _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 
 
 class Fenceposts(Struct, frozen=True):
-    """The numbers of pods that a rolling update may have beyond and below the replicas."""
+    """The numbers of pods by which a rolling update may exceed the replicas, or fall below them."""
 
     max_surge: int
     """Pods that may exist beyond the replicas."""
@@ -35,12 +35,12 @@ def resolve_fenceposts(deployment: Workload) -> Fenceposts | None:
     replicas, update = replica_count(deployment), deployment.rolling_update
     surge = _resolve_percentage(update.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = _resolve_percentage(update.get("maxUnavailable", "25%"), replicas, round_up=False)
-    # A rollout that may neither add nor remove a pod would never move.
+    # A rollout that may neither add nor remove a pod would never proceed.
     return Fenceposts(surge, unavailable) if surge or unavailable else Fenceposts(0, 1)
 
 
 def _resolve_percentage(value: object, replicas: int, *, round_up: bool) -> int:
-    """Return a number of pods that is written as a number or as a percentage of the replicas."""
+    """Return a number of pods that is given as a number or as a percentage of the replicas."""
     if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
         pods = int(value[:-1]) * replicas / 100
         return ceil(pods) if round_up else floor(pods)
@@ -50,7 +50,7 @@ def _resolve_percentage(value: object, replicas: int, *, round_up: bool) -> int:
 def is_rolling_out(change: WorkloadChange) -> bool:
     """Return whether a Deployment replaces its pods after the change.
 
-    Another strategy counts too: it matters if a rollout is under way.
+    A changed strategy counts, too, since it affects a rollout that is in progress.
     """
     if not change.current.exists or change.current.is_paused:
         return False
@@ -67,7 +67,7 @@ def _is_resumed(change: WorkloadChange) -> bool:
 def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
     """Advance a rollout by one step: create new pods, or delete old ones.
 
-    The model of a new pod is an old one: only the caller knows the new template.
+    A new pod is described by an old one, since only the caller knows the new template.
     """
     revisions = _split_by_revision(state, change)
     fenceposts = resolve_fenceposts(change.current)
@@ -138,7 +138,8 @@ def _count_new_pods_to_create(
 ) -> int:
     """Return how many new pods the fenceposts allow (rolling.go reconcileNewReplicaSet).
 
-    A pod that the API server rejected counts: the new ReplicaSet keeps trying to create it.
+    Pods that the API server rejected count as created: the new ReplicaSet keeps trying to create
+    them.
     """
     replicas = replica_count(change.current)
     new_count = len(revisions.new_pods) + change.rejections

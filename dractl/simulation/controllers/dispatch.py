@@ -17,11 +17,13 @@ SIMULATED_OWNERS = (
     "Job",
     "Node",  # owns the static pods of its kubelet, which recreates them
 )
-"""Kinds whose treatment of deleted pods is known; for other kinds it is assumed."""
+"""Kinds of owners whose reaction to a deleted pod is known; for other kinds it is assumed."""
 
 
 def reconcile(state: ClusterState, change: WorkloadChange) -> ControllerAction:
-    """Return the next action of a workload's controller; :data:`NO_ACTION` if it is content."""
+    """Return the next action of a workload's controller; :data:`NO_ACTION` if it has nothing to
+    do.
+    """
     if change.kind == "Job":
         return reconcile_job(change)
     if change.kind == "Deployment" and is_rolling_out(change):

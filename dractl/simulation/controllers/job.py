@@ -5,21 +5,21 @@ from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, Wo
 from dractl.simulation.controllers.replicas import recreate_deleted_pods
 from dractl.views import Pod, Workload
 
-_EXIT_CODES_OF_DELETED_POD = (137, 143)  # after SIGKILL, after SIGTERM
+_EXIT_CODES_OF_DELETED_POD = (137, 143)  # exit codes after SIGKILL and SIGTERM
 
 
 def reconcile_job(change: WorkloadChange) -> ControllerAction:
-    """Replace the deleted pods of a Job unless they end it.
+    """Replace the deleted pods of a Job, unless their deletion ends the Job.
 
-    A Job counts deleted pods as failed (isPodFailed): with more of them than its backoffLimit it
-    fails, and all its pods end. A Job that is suspended ends its pods without failing.
+    A Job counts deleted pods as failed (isPodFailed): if their number exceeds its backoffLimit, the
+    Job fails, and all its pods end. A suspended Job ends its pods without failing.
     """
     if change.current.is_suspended:
         return ControllerAction(pods_to_delete=change.active_pods)
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
     have_failed = any(map(_has_failed, change.deleted_pods))
     if all_deleted and not have_failed and change.current.controller is None:
-        # Such pods are recreated by suspending and resuming the Job: none counts as failed.
+        # Suspending and resuming a Job recreates such pods: none of them counts as failed.
         return recreate_deleted_pods(change)
     policy_actions = [failure_action(change.current, pod) for pod in change.deleted_pods]
     failures = sum(action != "Ignore" for action in policy_actions)

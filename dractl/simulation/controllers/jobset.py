@@ -21,10 +21,12 @@ class RestartDecision(Struct, frozen=True):
     """The reason why the JobSet fails with its Job; empty if it restarts."""
 
     whole: bool = True
-    """Whether all its Jobs restart, not the failed one alone."""
+    """Whether all Jobs of the set restart, instead of the failed one only."""
 
     remaining_restarts: int | None = None
-    """Restarts that the JobSet has left afterwards; None if this one does not count."""
+    """The number of restarts that the JobSet still has afterwards; None if this restart does not
+    count.
+    """
 
 
 def decide_restart(job_set: JobSet, job: Workload, reason: str) -> RestartDecision:

@@ -26,7 +26,7 @@ def is_available(pod: Pod) -> bool:
 def rank_for_deletion(
     kind: str, pods: Sequence[Pod], active_pods: Sequence[Pod]
 ) -> tuple[Pod, ...]:
-    """Return pods in the order in which a controller deletes them."""
+    """Return pods in the order in which a controller would delete them."""
     rank = deletion_rank(kind, [pod.raw for pod in active_pods])
     return tuple(sorted(pods, key=lambda pod: rank(pod.raw)))
 

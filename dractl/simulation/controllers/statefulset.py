@@ -12,7 +12,7 @@ from dractl.views import Pod, Workload
 def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
     """Delete pods beyond the replicas, then replace missing ones under their names.
 
-    With the policy OrderedReady each pod waits until all pods of lower ordinals are available.
+    With the policy OrderedReady, each pod waits until all pods with lower ordinals are available.
     """
     end = _end_of_ordinals(change.current)
     surplus = [pod for pod in change.active_pods if end is not None and ordinal(pod.raw) >= end]
@@ -30,14 +30,18 @@ def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
 
 
 def _end_of_ordinals(stateful_set: Workload) -> int | None:
-    """Return the ordinal after the last replica's; None if the input lacks the StatefulSet."""
+    """Return the ordinal after that of the last replica; None if the input lacks the
+    StatefulSet.
+    """
     if not stateful_set.exists:
         return None
     return stateful_set.first_ordinal + replica_count(stateful_set)
 
 
 def _list_missing_pods(change: WorkloadChange, end: int | None) -> list[Pod]:
-    """Return the deleted pods below ``end`` that have no successor yet, lowest ordinal first."""
+    """Return the deleted pods below ``end`` that have not been replaced yet, lowest ordinal
+    first.
+    """
     names = {pod.name for pod in change.active_pods}
     missing = (
         pod
