@@ -285,7 +285,7 @@ class Bounds:
             yield best
 
     def devices_left(self, search: Holdings, number: int) -> int:
-        """Return the devices that the slot can still get, each considered alone."""
+        """Return the devices that the slot can still get, each considered separately."""
         slot = self.problem.slots[number]
         mask = self.usable[number] & ~(search.used_by[slot.claim] if slot.admin else search.used)
         for table in self.values[slot.claim]:

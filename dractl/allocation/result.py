@@ -204,8 +204,8 @@ def _config(
     """Return the configuration of the classes, each class once, followed by the claim's
     configuration.
 
-    With ``once`` (from 1.37 on), a configuration of the claim appears once however many requests it
-    names, and it names none if it covers all requests.
+    With ``once`` (from 1.37 on), a configuration of the claim appears only once even if it names
+    several requests, and it names none if it covers all requests.
     """
     names_of_class: dict[str, list[str]] = {}
     for asked in chosen:

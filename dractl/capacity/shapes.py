@@ -40,7 +40,8 @@ def shape_copies(
 def is_shape(state: ClusterState, text: str) -> bool:
     """Return True if a text is meant as a shape and not as the name of an object.
 
-    A shape has a count, a constraint or several kinds, or is the name of a kind that no object has.
+    A shape has a count, a constraint or several kinds, or is the name of a kind and not the name of
+    an object.
     """
     if any(mark in text for mark in "=@"):
         return True

@@ -248,7 +248,7 @@ def diff(change: FileChange) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """Format the range of lines of a hunk; an empty range stands behind the line before it."""
+    """Format the range of lines of a hunk; an empty range is given by the line before it."""
     return str(end) if end == start + 1 else f"{start + (end > start)},{end - start}"
 
 

@@ -1,7 +1,7 @@
 """The headings under which a help page lists its options, and the groups that carry them.
 
-Each option stands in a group, whose heading it has, or names its own (``rich_help_panel``), so that
-none ends up under the wrong one.
+Each option is in a group, whose heading it gets, or names its own heading (``rich_help_panel``), so
+that no option gets a wrong heading.
 """
 
 from typing import ClassVar, Final

@@ -1,4 +1,4 @@
-"""``dra.memory``: memory and huge pages by NUMA node, of which claims take any amount.
+"""``dra.memory``: memory and huge pages by NUMA node, as devices from which claims take any amount.
 
 Source: ffromani/dra-driver-memory, pkg/sysinfo/{machine,discover,rslice}.go, pkg/types/types.go,
 pkg/unitconv/unit.go, hack/ci/install.tmpl.yaml; jaypipes/ghw pkg/topology/topology_linux.go.

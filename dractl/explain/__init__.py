@@ -1,5 +1,5 @@
-"""From the scheduler's verdict to reasons, per node and per device, and to fixes that are proven by
-allocating again.
+"""Explains the scheduler's verdict by reasons, per node and per device, and finds fixes, which are
+proven by allocating again.
 
 from dractl.cluster import ClusterState
 from dractl.explain import Explainer, find_subjects

@@ -1,4 +1,4 @@
-"""Nodes that an autoscaler would launch for a pod: in its own words, or by its NodePools."""
+"""Nodes that an autoscaler would launch for a pod, according to its events or to its NodePools."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,8 +22,8 @@ from dractl.views.workload import Workload
 def find_expected_nodes(
     state: ClusterState, pod: Pod, claims: Sequence[ResourceClaim]
 ) -> tuple[ExpectedNode, ...]:
-    """Return the nodes that would come for a pending pod with claims; none if the input shows no
-    autoscaler.
+    """Return the nodes that autoscalers would launch for a pending pod with claims; none if the
+    input shows no autoscaler.
     """
     reported = {answer.autoscaler: answer for answer in _read_events(state, pod)}
     if not claims:
@@ -75,7 +75,7 @@ def _ask_karpenter(
 
 
 def _read_events(state: ClusterState, pod: Pod) -> Iterator[ExpectedNode]:
-    """Yield the newest words of each autoscaler about the pod."""
+    """Yield the newest message of each autoscaler about the pod."""
     newest: dict[str, Event] = {}
     for event in state.events_of(pod.key):
         name = _NAMED_BY_REASON.get(event.reason)

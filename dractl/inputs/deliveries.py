@@ -244,8 +244,8 @@ class DeliveryReader:
             return self._run_program(folder, need, settings, components)
 
     def _check_source(self, spec: Any) -> None:
-        """Raise NotRenderable if the source of a Kustomization is another repository, or is built by
-        a controller: its paths are then not paths of this repository
+        """Raise NotRenderable if the source of a Kustomization is another repository, or is
+        built by a controller: its paths are then not paths of this repository
         (fluxcd/source-watcher docs/spec/v1beta1/artifactgenerators.md).
         """
         source = mapping(mapping(spec).get("sourceRef"))

@@ -95,8 +95,8 @@ def read_files(
 def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
     """Return the part of an input of ``paths`` that may concern DRA, by the rules of :func:`load`.
 
-    A path that is alone counts whatever it has, as standard input does. Definitions of custom
-    resources are no longer documents, but their files are in ``definitions``.
+    A path that is the only one counts whatever it contains, as standard input does. Definitions of
+    custom resources are no longer documents, but their files are in ``definitions``.
     """
     named = frozenset(("<stdin>", *name_paths(paths[:1] if len(paths) == 1 else ())))
 

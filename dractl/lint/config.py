@@ -239,7 +239,7 @@ def _check_path(text: str, key: str, path: Path) -> str:
     """Return the path of a file or folder that a configuration names.
 
     Raises UsageError unless these are regular files of its repository with a bounded size, since a
-    pull request can contain any configuration, and links. The files are not read here.
+    pull request can contain any configuration and any links. The files are not read here.
     """
     target = path.parent / text
     home = _repository(path.parent)

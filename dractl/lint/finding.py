@@ -174,7 +174,9 @@ class Report(Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
     """The files that were not read, such as templates, with the reason."""
     digests: Mapping[str, str] = MappingProxyType({})
-    """The digests of the bytes that the findings are in, by file: only these may be edited."""
+    """The digest of each file in which the findings are; only a file with this digest may be
+    edited.
+    """
     notes: tuple[str, ...] = ()
     """Notes on facts that were ignored because the input shows otherwise."""
 

@@ -193,8 +193,8 @@ def _fields_of_pods(target: Target) -> Collection[str]:
 
 
 def _is_whole(document: Document, spec: Mapping[str, Any]) -> bool:
-    """Return True for the pod of a workload, all of whose containers that name claims have an
-    image; False for values, which charts complete.
+    """Return True for the pod of a workload, in which every container that names claims has an
+    image. Return False for values, which a chart completes.
     """
     using = [
         mapping(item) for field in _CONTAINERS for item in items(spec.get(field)) if _claims(item)
@@ -212,8 +212,8 @@ def _flag_missing_list(
     spec: Mapping[str, Any],
     places: Mapping[tuple[str, int], Path] = MappingProxyType({}),
 ) -> Iterator[Flagged]:
-    """Yield the containers that name claims of a pod that has none; the list may stand at a level
-    above.
+    """Yield the containers that name claims although their pod has no list of claims; the list may
+    be at a higher level by mistake.
 
     ``places`` has the meaning of :class:`PodSpec`.
     """

@@ -72,7 +72,7 @@ def _values(name: str, text: str) -> list[object]:
 
 
 class _Lines:
-    """The lines of a file, with the places where a comment can stand."""
+    """The lines of a file, with the places where a comment can be."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

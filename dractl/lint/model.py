@@ -310,8 +310,8 @@ class Run:
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
 
     def program(self, expression: Expression) -> Program:
-        """Return the expression as an API server of the run's release compiles it when it is
-        created.
+        """Return the expression as an API server of the run's release compiles it in a new
+        object.
         """
         return self._environment.compile(expression.text)
 

@@ -56,8 +56,8 @@ def depends(document: Document, violation: Violation) -> bool:
         inside = value.values() if isinstance(value, dict) else value
         if any(holds_placeholder(item) for item in inside):
             return True
-    # A name is looked up among other names, and a placeholder among these can become the missing
-    # one.
+    # A name is looked up among other names, and if one of these has a placeholder, it may become
+    # the missing name.
     return any(holds_placeholder(name) for name in violation.allowed)
 
 

@@ -1,6 +1,6 @@
 """The rules of lint, one file each in ``rules/``.
 
-A rule that the API server's answer alone decides is a page, ``DRA311.md``: a summary, then the
+A rule that depends only on the API server's answer is a page, ``DRA311.md``: a summary, then the
 headings of :data:`HEADINGS`, below a head of lines ``key: value``:
 
 - ``name`` and ``severity``;

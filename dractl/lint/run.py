@@ -71,7 +71,7 @@ class Judgement(Struct, frozen=True):
     placed: Sequence[Located]
     """The findings."""
     commented: Sequence[Source]
-    """The files whose comments may suppress some."""
+    """The files with comments that may suppress findings."""
     documents: int
     """The number of documents."""
     files: int

@@ -32,7 +32,7 @@ MAX_MEMBERS = 2_000_000
 
 
 def unpack(name: str, data: bytes, *, on_disk: bool) -> Iterator[Content | Skipped]:
-    """Yield an archive's manifests, or the file alone, decompressed."""
+    """Yield the manifests of an archive, or else the decompressed file."""
     packed = False
     for magic, module in COMPRESSED:
         if data.startswith(magic):

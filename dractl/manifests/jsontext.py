@@ -291,7 +291,7 @@ class JsonLocator:
         self._children: dict[int, dict[str, tuple[int, int]] | list[int]] = {}
 
     def source(self, path: Path) -> None:
-        """Return None: all values stand in the file itself."""
+        """Return None: all values are in the file itself."""
 
     def line(self, number: int) -> str:
         return self._source.line(number)

@@ -333,7 +333,7 @@ class YamlLocator:
         return self._faults
 
     def source(self, path: Path) -> None:
-        """Return None: all values stand in the file itself."""
+        """Return None: all values are in the file itself."""
 
     def line(self, number: int) -> str:
         return self._source.line(number)

@@ -83,7 +83,7 @@ class Migration:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the templates that stand in a file by now."""
+        """The names of the templates that files contain so far."""
         return frozenset(template.name for template in self._templates.written)
 
     def migrate(self, name: str, content: str, scope: str) -> MigratedFile:

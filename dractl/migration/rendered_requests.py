@@ -1,7 +1,7 @@
 """Requests of the objects that charts, kustomizations, Flux and Argo CD make of files.
 
-A request that stands in a file as it is has been converted there, or has a remark. The others come
-from values, from lines of templates, and from patches: each is placed where a person edits it.
+A request that is written in a file as it is has been converted there, or has a remark. The others
+come from values, from lines of templates, and from patches: each is placed where a person edits it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

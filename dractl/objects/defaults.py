@@ -16,7 +16,7 @@ _REQUESTS: dict[str, tuple[str, ...]] = {
 _RESULTS = ("status", "allocation", "devices", "results")
 _GROUP = "resource.k8s.io/"
 _FLAT_VERSIONS = ("v1beta1", "v1alpha3")
-"""Versions in which the fields of a request stand beside its name."""
+"""Versions in which the fields of a request are at the level of its name."""
 
 
 def set_defaults(value: dict[str, Any]) -> dict[str, Any]:

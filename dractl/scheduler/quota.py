@@ -94,8 +94,8 @@ def find_exceeded_quotas(
 def find_quota_room(
     state: ClusterState, features: Features, pod: Raw, claims: Iterable[ResourceClaim]
 ) -> QuotaRoom | None:
-    """Return how many more pods like ``pod``, each with its own ``claims``, the quotas of its
-    namespace admit.
+    """Return how many more pods like ``pod`` the quotas of its namespace admit, if each pod has its
+    own ``claims``.
 
     Return None if no quota limits them.
     """

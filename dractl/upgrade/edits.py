@@ -75,8 +75,8 @@ def find_edit(
 def _candidates(
     driver: str, reader: Reader, reads: Sequence[Read], proof: Proof
 ) -> Iterator[_Candidate]:
-    """Yield edits of all places at once: first edits that keep the meaning, then edits that give it
-    up where necessary.
+    """Yield edits of all places at once: first edits that keep the meaning, then edits that change
+    it where necessary.
     """
     equivalent: list[_Candidate | None] = []
     reduced: list[_Candidate | None] = []

@@ -1,4 +1,4 @@
-"""Violations as the API server words them
+"""Violations with the wording of the API server
 (k8s.io/apimachinery/pkg/util/validation/field/errors.go).
 """
 
@@ -104,9 +104,9 @@ class Declared(Violation, frozen=True):
     """A violation from 1.37's validation, which is generated from the tags of
     api/resource/v1*/types.go.
 
-    That code runs alongside the handwritten validation and continues after that has stopped; it
-    spells paths in the version of the document. In other releases, handwritten validation reports
-    the same.
+    The generated code runs alongside the handwritten validation, and continues after the latter has
+    stopped. It spells paths in the version of the document. In other releases, handwritten
+    validation reports the same.
     """
 
 

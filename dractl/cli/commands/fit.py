@@ -149,7 +149,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class FitSubject(SubjectOptions, frozen=True):
-    """The options of what is counted, and of the objects that are read."""
+    """The options for the subject that is counted, and for the objects that are read."""
 
     name: Name = None
 
@@ -160,7 +160,7 @@ class FitSubject(SubjectOptions, frozen=True):
 
 
 class ChangeOptions(OptionGroup, frozen=True):
-    """The options of the devices and nodes that count."""
+    """The options for the devices and nodes that count."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -309,7 +309,9 @@ def _load_cluster(
     against: ReleaseOptions,
     file_state: ClusterState | None,
 ) -> Cluster:
-    """Load the cluster, which the file with the subject is if it has nodes or slices."""
+    """Load the cluster from the file with the subject if it has nodes or slices, and otherwise from
+    the other inputs.
+    """
     files, subject_file = subject.all_files, subject.subject_file
     has_cluster = file_state is not None and any(map(file_state.has, ("Node", "ResourceSlice")))
     is_alone = not (files or changes.devices or changes.hardware or has_cluster)
@@ -411,7 +413,8 @@ _ORDER = ("ResourceClaimTemplate", "ResourceClaim")
 
 
 def _file_subject(state: ClusterState, path: str, file_state: ClusterState) -> Copies:
-    """Choose the workload or pod in a file, else its template, else its claim.
+    """Choose the workload or pod in a file; if there is none, the template; and if that is missing,
+    too, the claim.
 
     Raises UsageError if a file has a cluster and several subjects.
     """
@@ -550,7 +553,9 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
 
 
 def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport:
-    """Compute the parts that every format shows besides the number, as kube-scheduler sees them."""
+    """Compute everything that every format shows besides the number, judged as by
+    kube-scheduler.
+    """
     fit = count.fit.scheduler_fit or count.fit
     with terminal.progress() as progress:
         maximum = max_copies(fit, cluster.features, progress) if options.pack else None

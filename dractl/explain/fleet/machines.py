@@ -1,5 +1,5 @@
-"""The machines that would serve a claim or pod, found by asking the question in a cluster of each
-machine alone.
+"""The machines that would serve a claim or pod, found by asking the question in a separate cluster
+for each machine.
 
 A described machine has the labels that its hardware or instance type determines. Whether its node
 has any other label, such as a zone or a label of a team, is unknown. A selector on such a label is
@@ -152,7 +152,8 @@ def make_clusters(
     features: Features,
     options: Options,
 ) -> Iterator["MachineCluster"]:
-    """Yield a cluster of each machine alone, in which the subjects are pending.
+    """Yield for each machine a cluster that has no other machine, and in which the subjects are
+    pending.
 
     The clusters have all objects of ``state`` except volumes, nodes, and slices of single nodes.
     Nodes and their slices come from the machines. A subject that has a node becomes pending.

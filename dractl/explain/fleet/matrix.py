@@ -1,6 +1,7 @@
 """A matrix of subjects and machines: which machine serves which subject, and why not.
 
-A cell has only the verdict and the first reason. Equal subjects share the cells of one of them.
+A cell has only the verdict and the first reason. Equal subjects have the same cells, which are
+computed once.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -444,7 +444,9 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
     event: str = ""
     """The newest refusal."""
     driver: str = ""
-    """The driver that creates the workload and alone writes its pods; "" for any other workload."""
+    """The driver that creates the workload and is the only writer of its pods; "" for other
+    workloads.
+    """
 
     @classmethod
     def from_stop(cls, stop: quota.PodsNotCreated, scheduler: Scheduler) -> Cause:

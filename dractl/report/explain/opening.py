@@ -49,7 +49,7 @@ def obstacle_lines(e: Explanation) -> list[str]:
 
 
 def split_clauses(told: Clauses) -> list[str]:
-    """Return the lines of a sentence that comes in parts."""
+    """Return the lines of a sentence that consists of parts."""
     lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
     whole = lead + told.joint + cause + "".join(told.others)
     if len(whole) <= _ROOM and (lead or not others):

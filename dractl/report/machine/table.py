@@ -66,8 +66,8 @@ def _rows(
     place = (
         "-" if device.numa_node is None else str(device.numa_node),
         root,
-        # The upstream port of the nearest switch: a switch's downstream port stands between it and
-        # the device.
+        # The upstream port of the nearest switch: a switch's downstream port is between it and the
+        # device.
         device.bridges[-2] if len(device.bridges) > 2 else "-",
     )
     virtual = device.physical_function is not None

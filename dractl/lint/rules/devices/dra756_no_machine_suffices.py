@@ -2,8 +2,8 @@
 
 ## What it does
 
-Allocates the claim on each node, as kube-scheduler does, with all devices free. Reports a claim
-whose counts, constraints and capacities together no node can satisfy. Needs `--devices` or
+Allocates the claim on each node, as kube-scheduler does, with all devices free. Reports a claim if
+no node can satisfy its counts, constraints and capacities together. Needs `--devices` or
 `--hardware`. Requests without any matching device are reported by other rules, and so are
 attributes that the devices lack.
 
