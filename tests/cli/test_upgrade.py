@@ -502,3 +502,17 @@ def test_manifests_that_break_are_linted_as_they_were_read(
     (manifest.parent / "lower.yaml").write_text(LOWER)
     assert upgrade(manifest.parent, "--from", "1.34", "--to", "1.37") == 1
     assert "lint --fix" in capsys.readouterr().out
+
+
+def test_manifests_without_an_object_do_not_ask_the_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder may hold a chart's templates alone, which nothing renders."""
+    monkeypatch.setenv("PATH", str(tmp_path))  # no kubectl
+    (tmp_path / "deviceclass.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: {{ .Values.name }}\n"
+    )
+    assert main(["upgrade", str(tmp_path), "--from", "1.34", "--to", "1.35"]) == 0
+    output = capsys.readouterr()
+    assert "nothing breaks" in output.out
+    assert "deviceclass.yaml" in output.out

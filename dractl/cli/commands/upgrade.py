@@ -288,7 +288,7 @@ def _load(
             state = sources.make_state(read, inputs.namespace)
             settings += tuple(settings_of_documents(read.documents))
             documents += read.documents
-        elif versions.hardware or (documents and versions.start):
+        elif versions.hardware or (inputs.paths and versions.start):
             state = ClusterState({})
         else:
             state, platform = _read_cluster(access)
