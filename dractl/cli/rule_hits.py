@@ -11,6 +11,7 @@ from dractl.cluster.sources import Sources, read_published
 from dractl.cluster.state import ClusterState
 from dractl.errors import DractlError, InputError
 from dractl.impact import Impact, describe_hits, find_taint_impact
+from dractl.manifests.content import read_file
 from dractl.model import Target
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
@@ -77,10 +78,5 @@ def note_rules(paths: Sequence[str], devices: Sequence[str], target: Target) -> 
 
 
 def _has_rule(path: str) -> bool:
-    if not os.path.isfile(path) or os.path.getsize(path) > _MAX_BYTES:
-        return False
-    try:
-        with open(path, "rb") as file:
-            return KIND.encode() in file.read()
-    except OSError:
-        return False
+    data = read_file(path, _MAX_BYTES + 1)
+    return data is not None and len(data) <= _MAX_BYTES and KIND.encode() in data
