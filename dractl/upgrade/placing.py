@@ -8,9 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Allocated, Exhausted, Fatal, Features
-from dractl.capacity import copies
-from dractl.capacity.gangs import find_gang_wait
-from dractl.capacity.replicas import scheduling_key
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.schedulers import identify
@@ -165,8 +162,15 @@ def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterat
             keys_by_spec.setdefault((key[0], repr(value.get("spec"))), []).append(key)
     for keys in keys_by_spec.values():
         names = tuple(f"{kind}/{'/'.join(key)}" for key in keys)
-        pod = copies.copies_of_object(state, kind, keys[0]).pod
+        pod = _pod_of_object(state, kind, keys[0])
         yield Applicant(names, keys[0], pod, about="a pod that uses it ")
+
+
+def _pod_of_object(state: ClusterState, kind: str, key: Key) -> Raw:
+    """Return a pod of a workload, or of a claim or template."""
+    from dractl.capacity.copies import copies_of_object  # an input without slices needs no capacity
+
+    return copies_of_object(state, kind, key).pod
 
 
 def _pod_with_claim(namespace: str, claim: str) -> Raw:
@@ -196,6 +200,8 @@ def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
         claim = state.claim((namespace, reference.claim_name))
         demand = claim.spec if claim.exists else reference
         claims.append((repr(demand), pod.is_pending and claim.is_allocated))
+    from dractl.capacity.replicas import scheduling_key  # as _pod_of_object
+
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
     return tuple(claims), scheduling_key(Pod({**pod.raw, "spec": spec}))
 
@@ -204,7 +210,7 @@ def _pod_of_manifest(state: ClusterState, kind: str, key: Key, used: frozenset[s
     """Return a pod of a workload, or a pod for a template that none of the manifests use."""
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
-    pod = copies.copies_of_object(state, kind, key).pod
+    pod = _pod_of_object(state, kind, key)
     return pod if _wants_devices(Pod(pod)) else None
 
 
@@ -249,11 +255,12 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
             subject.pod,
             find_pod_group(scheduler.state, Pod(subject.pod)),
         )
-        starts_alone = group is None or not attempt.fits
-        starts = (
-            starts_alone
-            or find_gang_wait(state, pod, group, scheduler.features, recreated=subject.runs) is None
-        )
+        starts = group is None or not attempt.fits
+        if group is not None and attempt.fits:
+            from dractl.capacity.gangs import find_gang_wait  # as _pod_of_object
+
+            wait = find_gang_wait(state, pod, group, scheduler.features, recreated=subject.runs)
+            starts = wait is None
     nodes = {node.name: node for node in attempt.nodes if node.fits} if attempt.fits else {}
     undecided = tuple(
         node.name
