@@ -9,6 +9,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.errors import UsageError
 from dractl.impact import Impact, find_driver, find_driver_impact
+from tests.explain.cluster import device, slice_of
 from tests.simulation.cluster import DRIVER, machine, replica, scheduler_of
 
 FEATURES = Features.for_release("1.37")
@@ -46,6 +47,13 @@ def test_absent_driver_loses_its_slices() -> None:
     stop = remove_driver(*cluster, restarts=False)
     assert [(p.pod, p.before, p.after) for p in stop.pending] == [("ml/p", "n-1", None)]
     assert [(d.device, d.after) for d in stop.devices] == [(f"{DRIVER}/n-1/gpu-0", None)]
+
+
+def test_a_stop_on_a_node_leaves_other_nodes_and_drivers() -> None:
+    other = slice_of("nic.example.com", "n-1", device("nic-0"))
+    cluster = (machine("n-1", "gpu-0"), machine("n-2", "gpu-0"), other)
+    stop = remove_driver(*cluster, restarts=False, node="n-1")
+    assert [d.device for d in stop.devices] == [f"{DRIVER}/n-1/gpu-0"]
 
 
 def test_only_the_named_node_is_concerned() -> None:

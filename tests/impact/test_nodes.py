@@ -69,6 +69,24 @@ def test_a_budget_lets_one_go_and_the_next_once_it_is_replaced() -> None:
     assert "needs 1 healthy pods and has 1" in blocked.why
 
 
+def test_eviction_names_the_owner_and_the_data_that_goes() -> None:
+    """kubectl drain refuses pods with an emptyDir without --delete-emptydir-data (pkg/drain/filters.go)."""
+    scratch = running_replica("b", "gpu-1", volumes=[{"name": "tmp", "emptyDir": {}}])
+    impact = drain(
+        machine("n-1", "gpu-0", "gpu-1"),
+        machine("n-2", "gpu-0", "gpu-1"),
+        SERVE,
+        running_replica("a", "gpu-0"),
+        scratch,
+    )
+    why = {pod.key[1]: pod.why for pod in impact.list_pods("evicted")}
+    assert why == {
+        "a": "Deployment serve creates it again",
+        "b": "Deployment serve creates it again; the data of its emptyDir goes"
+        " (--delete-emptydir-data)",
+    }
+
+
 def test_a_bare_pod_stops_the_whole_drain() -> None:
     impact = drain(
         machine("n-1", "gpu-0", "gpu-1"),
@@ -123,6 +141,17 @@ def test_pods_of_daemon_sets_and_static_pods_stay() -> None:
     agent = running_replica("agent", "gpu-0", "DaemonSet/agent")
     impact = drain(machine("n-1", "gpu-0"), static, agent)
     assert effects(impact) == {"agent": "kept", "etcd": "kept"}
+
+
+def test_pods_of_a_deleted_node_are_garbage() -> None:
+    """The pod garbage collector deletes them (pkg/controller/podgc/gc_controller.go gcOrphaned)."""
+    node, _ = machine("n-2")
+    state = scheduler_of(node, replica("a", "", "n-1", "gpu-0")).state
+    impact = find_cordon_impact(find_node(state, FEATURES, "n-1"))
+    assert any("there is no Node n-1, and pods name it" in note for note in impact.notes)
+    state = scheduler_of(machine("n-1"), replica("a", "", "n-1", "gpu-0")).state
+    impact = find_cordon_impact(find_node(state, FEATURES, "n-1"))
+    assert not any("there is no Node" in note for note in impact.notes)
 
 
 def test_a_cordon_takes_the_node_from_pending_pods() -> None:

@@ -45,6 +45,7 @@ def test_a_new_pod_goes_where_no_device_is_tainted() -> None:
     impact = hit(*cluster, change=rule(selector={"pool": "n-1"}))
     (pod,) = impact.pods
     assert (pod.effect, pod.at, pod.fits) == ("evicted", 0, "n-2")
+    assert f"DeviceTaintRule sick gives gpu-0 {KEY}:NoExecute" in pod.why
     assert not impact.pending
 
 
@@ -78,6 +79,16 @@ def test_a_taint_in_a_slice_needs_no_gate_of_rules() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=sick, release="1.35")
     assert not impact.hits
     assert any("DRADeviceTaints is off" in note for note in impact.notes)
+
+
+def test_a_taint_in_a_slice_ends_only_the_pods_of_its_device() -> None:
+    taints = [{"key": KEY, "effect": "NoExecute"}]
+    sick = slice_of(DRIVER, "n-1", device("gpu-0", taints=taints), device("gpu-1"))
+    cluster = (machine("n-1", "gpu-0", "gpu-1"), PAIR, replica("b", "", "n-1", "gpu-1"))
+    impact = hit(*cluster, change=sick)
+    assert effects(impact) == {"a": "evicted"}
+    assert [d.device for d in impact.devices] == [f"{DRIVER}/n-1/gpu-0"]
+    assert f"its slice gives gpu-0 {KEY}:NoExecute" in impact.pods[0].why
 
 
 def test_a_rule_without_selector_evicts_only_in_1_34() -> None:
@@ -127,6 +138,26 @@ def test_rule_without_devices_names_the_nearest() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule(selector={"pool": "n-11"}))
     assert not impact.devices
     assert any("there is no pool n-11; did you mean n-1?" in note for note in impact.notes)
+
+
+def test_without_slices_the_devices_of_a_rule_are_unknown() -> None:
+    impact = hit(PAIR, change=rule(selector={"pool": "n-2"}))
+    assert any("which devices DeviceTaintRule sick selects is unknown" in n for n in impact.notes)
+    assert not any("there is no pool n-2" in note for note in impact.notes)
+
+
+def test_rule_without_effect_counts_what_it_would_evict() -> None:
+    """The controller writes these counts into the rule's status (pkg/controller/devicetainteviction)."""
+    impact = hit(machine("n-1", "gpu-0", "gpu-1"), PAIR, change=rule("None"))
+    assert not impact.hits
+    assert [step.text for step in impact.steps] == [
+        "see what the eviction controller counts, once the rule is created"
+    ]
+    assert any(
+        "selects 2 published devices and 1 allocated device; with NoExecute it would evict 1 pod"
+        " in 1 namespace" in note
+        for note in impact.notes
+    )
 
 
 def test_pods_go_round_in_circles_with_a_shared_claim() -> None:
