@@ -1,6 +1,6 @@
 """Find the plan that ends the fewest pods and, among those, moves the fewest."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 from msgspec import Struct
@@ -21,8 +21,10 @@ from dractl.planning.search import Candidate, Search, Work
 from dractl.planning.steps import list_places, list_steps, note_steps
 from dractl.planning.subject import Subject, empty_cluster
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.rejection import PodAffinityMismatch
+from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
-from dractl.views import parse_timestamp
+from dractl.views import Pod, parse_timestamp
 from dractl.views.pod import DEFAULT_SCHEDULER
 
 MAX_MOVES = 6
@@ -136,9 +138,22 @@ class _Planner:
     def _is_hopeless(self) -> bool:
         """Return whether some pod of the subject would fit nowhere even in an empty cluster."""
         empty = self.scheduler.with_state(empty_cluster(self.state))
-        return not all(
-            empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims).fits for pod in self.pods
-        )
+        return not all(self._may_fit(pod, empty) for pod in self.pods)
+
+    def _may_fit(self, pod: Pod, empty: Scheduler) -> bool:
+        """Return whether a pod fits in the empty cluster, or would beside a pod that runs.
+
+        Nothing matches an affinity to other pods in the empty cluster.
+        """
+        alone = empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims)
+        if alone.fits:
+            return True
+        mismatches = _list_affinity_mismatches(alone.nodes)
+        if not any(node.allocates and not node.unusable_claims for node, _ in mismatches):
+            return False
+        beside = self.scheduler.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims)
+        matches = [unmet.first_match for _, unmet in _list_affinity_mismatches(beside.nodes)]
+        return not matches or any(matches)
 
     def _find_movable_pods(self) -> Movability:
         priority = min(pod.priority for pod in self.pods)
@@ -256,6 +271,15 @@ def _place_as_is(subject: Subject, features: Features) -> Scheduler:
         if not pod.node_name
     ]
     return schedule_pods(scheduler, queue, {}, "as is").scheduler
+
+
+def _list_affinity_mismatches(
+    nodes: Iterable[NodeVerdict],
+) -> Iterator[tuple[NodeVerdict, PodAffinityMismatch]]:
+    for node in nodes:
+        for unmet in node.rejection.unmet if node.rejection is not None else ():
+            if isinstance(unmet, PodAffinityMismatch):
+                yield node, unmet
 
 
 def _describe_size(moves: int, ends: int) -> str:

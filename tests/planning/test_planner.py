@@ -36,6 +36,26 @@ def test_one_pod_moves_to_the_node_with_room() -> None:
     assert plan.steps[0].cordon == ("a",)
 
 
+@pytest.mark.parametrize(
+    ("app", "verdict", "moved"), [("x", "plan", [("y", "a", "b")]), ("nobody", "none", [])]
+)
+def test_a_place_beside_a_pod_of_the_affinity(
+    app: str, verdict: str, moved: list[tuple[str, str, str]]
+) -> None:
+    """An empty cluster has nobody to join: the pod that runs counts, and it may stay."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 1),
+        running("x", "StatefulSet/x", "a", 0, metadata={"labels": {"app": "x"}}),
+        running("y", "StatefulSet/y", "a", 1),
+        waiting(1, affinity=affinity),
+    )
+    assert (plan.verdict, moves(plan)) == (verdict, moved)
+    assert plan.is_hopeless == (verdict == "none")
+
+
 def test_a_pod_without_place_waits_for_another_to_leave() -> None:
     """x needs two GPUs; b has them once y has gone to c."""
     plan = plan_for(
