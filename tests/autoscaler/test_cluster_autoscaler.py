@@ -56,6 +56,13 @@ def test_versions_flags_and_providers(
     assert limit is None or words in limit.reason
 
 
+def test_an_image_without_a_version_shows_no_limit() -> None:
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler@sha256:" + "0" * 64
+    read = read_cluster_autoscaler({"image": image, "command": ["./cluster-autoscaler"]})
+    assert read is not None
+    assert find_claim_limit(read) is None
+
+
 def test_the_place_of_the_flag() -> None:
     read = read_cluster_autoscaler(container("1.34.5", f"{FLAG}=false", field="args"))
     assert read is not None

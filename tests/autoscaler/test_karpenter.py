@@ -97,6 +97,31 @@ def test_a_guarded_attribute_is_absent() -> None:
     assert "gpu.nvidia.com/uuid" in judgement.reason
 
 
+def select(text: str, device_class: str = "gpu") -> ResourceClaim:
+    return make_claim(exact("r", device_class, selectors=[{"cel": {"expression": text}}]))
+
+
+def test_a_selector_that_does_not_compile_refuses_every_type() -> None:
+    judgement = ask(select("device.drivr == 'gpu.nvidia.com'"))
+    assert (judgement.verdict, judgement.refuses_all_types) == ("never", True)
+    assert "a selector of request r does not compile" in judgement.reason
+    assert "drivr" in judgement.reason
+    assert "\n" not in judgement.reason
+
+
+def test_selectors_may_read_allow_multiple_allocations() -> None:
+    """NewAllocator in allocator.go compiles with EnableConsumableCapacity."""
+    assert ask(select("!device.allowMultipleAllocations")).verdict == "serves"
+
+
+def test_the_reason_is_about_the_devices_that_come_nearest() -> None:
+    """Most devices of a p5 are network adapters, of which the selector reads the driver only."""
+    text = f'{GPU} && device.attributes["gpu.nvidia.com"].architecture == "Ampere"'
+    judgement = ask(select(text, "any"))
+    assert judgement.verdict == "never"
+    assert 'where gpu.nvidia.com/architecture is "Hopper"' in judgement.reason
+
+
 def test_a_failing_selector_refuses_a_request_for_all_devices() -> None:
     """collectAllModeFromDevices returns the error; tryDevice only passes the device over."""
     text = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
