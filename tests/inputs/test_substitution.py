@@ -59,6 +59,16 @@ def test_substitution_refused_by_flux_is_refused(text: str) -> None:
         substitute(text, VARIABLES, set())
 
 
+@pytest.mark.parametrize(("text", "expected"), [("${APP:0:2}", "je"), ("${APP:0}", "jelly")])
+def test_a_part_may_begin_at_the_start(text: str, expected: str) -> None:
+    """funcs.go toSubstr of fluxcd/pkg/envsubst counts from the end for negative places only."""
+    assert substitute(text, VARIABLES, set()) == expected
+
+
+def test_thirty_levels_are_read() -> None:
+    assert substitute("${NO:=" * 30 + "x" + "}" * 30, VARIABLES, set()) == "x"
+
+
 def test_a_text_with_many_levels_is_refused() -> None:
     with pytest.raises(NotRenderable, match="more levels"):
         substitute("${A:=" * 10_000, Variables({"B": "1"}), set())

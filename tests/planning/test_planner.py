@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
+from dractl.capacity.copies import copies_of_object
 from dractl.cluster.labels import parse_labels
+from dractl.planning import subject_of_copies
 from dractl.planning.commands import list_batches
-from tests.planning.cluster import PCIE_ROOT, machine, moves, plan_for, running, template, waiting
+from tests.explain.cluster import state_of
+from tests.planning.cluster import (
+    PCIE_ROOT,
+    machine,
+    moves,
+    objects,
+    plan_for,
+    running,
+    template,
+    waiting,
+)
 
 ALIGNED = {"constraints": [{"matchAttribute": PCIE_ROOT}]}
 
@@ -54,6 +66,12 @@ def test_a_place_beside_a_pod_of_the_affinity(
     )
     assert (plan.verdict, moves(plan)) == (verdict, moved)
     assert plan.is_hopeless == (verdict == "none")
+
+
+def test_new_pods_are_numbered_from_one() -> None:
+    state = state_of(*objects(machine("a", 2)))
+    subject = subject_of_copies(copies_of_object(state, "ResourceClaimTemplate", ("ml", "t1")), 2)
+    assert [key[1].rpartition("-")[2] for key in subject.pods] == ["1", "2"]
 
 
 def test_a_pod_without_place_waits_for_another_to_leave() -> None:
