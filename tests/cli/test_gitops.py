@@ -380,15 +380,24 @@ spec: {url: oci://registry.example.com/charts/app-template}
     assert "apps/media/film/app/release.yaml: linted, but not rendered" in text
 
 
+@pytest.mark.parametrize(
+    ("more", "is_judged"),
+    [
+        ("", True),
+        (", {kind: ConfigMap, name: absent}", False),
+        (", {kind: ConfigMap, name: absent, optional: true}", True),
+    ],
+)
 def test_values_from_a_generated_config_map_are_judged_in_their_file(
-    capsys: pytest.CaptureFixture[str],
+    more: str, is_judged: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """With a source that the repository does not have, the values of the release are unknown."""
     head, _, values = RELEASE.partition("  values:\n")
     lines = [line[4:] for line in values.splitlines()]
     write(
         {
             "apps/media/film/app/release.yaml": head
-            + "  valuesFrom: [{kind: ConfigMap, name: film-values}]\n",
+            + f"  valuesFrom: [{{kind: ConfigMap, name: film-values}}{more}]\n",
             "apps/media/film/app/values.yaml": "\n".join(lines).replace("film-gpu", "flim-gpu"),
             "apps/media/film/app/kustomization.yaml": """\
 resources: [release.yaml]
@@ -398,7 +407,8 @@ configMapGenerator:
 """,
         }
     )
-    assert ("DRA423", "apps/media/film/app/values.yaml", 6) in places(capsys)
+    finding = ("DRA423", "apps/media/film/app/values.yaml", 6)
+    assert (finding in places(capsys)) == is_judged
 
 
 HELM = """
