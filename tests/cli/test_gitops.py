@@ -477,6 +477,32 @@ spec:
 
 
 @pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize(("namespace", "is_found"), [("gpu-team", False), ("other", True)])
+def test_objects_of_a_chart_are_in_the_namespace_of_the_release(
+    namespace: str, is_found: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: p, namespace: {namespace}}}
+spec:
+  resourceClaims: [{{name: gpu, resourceClaimTemplateName: gpu}}]
+  containers: [{{name: c, image: x, resources: {{claims: [{{name: gpu}}]}}}}]
+"""
+    release = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: c}
+spec:
+  targetNamespace: gpu-team
+  chart: {spec: {chart: ./charts/c, sourceRef: {kind: GitRepository, name: flux-system}}}
+"""
+    write({**CHART, "charts/c/templates/pod.yaml": pod, "apps/media/film/app/c.yaml": release})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, c.yaml]\n"})
+    assert (("DRA423", "charts/c/templates/pod.yaml", 5) in places(capsys)) == is_found
+
+
+@pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(
     ("options", "place"),
     [

@@ -68,6 +68,21 @@ def test_a_place_beside_a_pod_of_the_affinity(
     assert plan.is_hopeless == (verdict == "none")
 
 
+@pytest.mark.parametrize(("older", "younger"), [("x", "y"), ("y", "x")])
+def test_of_two_jobs_the_one_that_has_run_less_starts_again(older: str, younger: str) -> None:
+    pods = {"x": running("x", "Job/x", "a", 0), "y": running("y", "Job/y", "a", 1)}
+    pods[older][0]["status"]["startTime"] = "2026-01-01T00:00:00Z"
+    pods[younger][0]["status"]["startTime"] = "2026-01-02T00:00:00Z"
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 1),
+        pods["x"],
+        pods["y"],
+        waiting(1, nodeSelector={"kubernetes.io/hostname": "a"}),
+    )
+    assert moves(plan) == [(younger, "a", "b")]
+
+
 def test_new_pods_are_numbered_from_one() -> None:
     state = state_of(*objects(machine("a", 2)))
     subject = subject_of_copies(copies_of_object(state, "ResourceClaimTemplate", ("ml", "t1")), 2)
