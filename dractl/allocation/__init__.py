@@ -14,6 +14,7 @@ from dractl.allocation.allocator import DEFAULT_BUDGET, Allocator
 from dractl.allocation.eviction import (
     EVICTING_EFFECT,
     eviction_delay,
+    find_evicting_taint,
     is_tolerated,
     list_evicting_taints,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "effective_taint_rules",
     "eviction_delay",
     "extended_resources",
+    "find_evicting_taint",
     "is_extended",
     "is_tolerated",
     "list_evicting_taints",

@@ -5,11 +5,11 @@ toleration that names the effect NoExecute keeps a pod from being evicted (kuber
 pkg/controller/devicetainteviction/device_taint_eviction.go claimEvictionTime).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dractl.allocation.state import DeviceID
 from dractl.allocation.taints import tolerates
-from dractl.model import DeviceTaint, DeviceToleration, ResourceSlice
+from dractl.model import DeviceRequestAllocationResult, DeviceTaint, DeviceToleration, ResourceSlice
 
 EVICTING_EFFECT = "NoExecute"
 
@@ -29,6 +29,19 @@ def list_evicting_taints(
                 device_id = DeviceID(spec.driver, spec.pool.name, device.name)
                 taints_by_device[device_id] = taints
     return taints_by_device
+
+
+def find_evicting_taint(
+    results: Iterable[DeviceRequestAllocationResult],
+    taints_by_device: Mapping[DeviceID, tuple[DeviceTaint, ...]],
+) -> tuple[DeviceRequestAllocationResult, DeviceTaint] | None:
+    """Return the first allocated device with a taint that evicts its pods, and the taint."""
+    for result in results:
+        device = DeviceID(result.driver, result.pool, result.device)
+        for taint in taints_by_device.get(device, ()):
+            if not is_tolerated(result.tolerations, taint):
+                return result, taint
+    return None
 
 
 def is_tolerated(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> bool:

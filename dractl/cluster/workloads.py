@@ -24,10 +24,15 @@ _PHASES = ("Pending", "Unknown", "Running")
 """The phases in the order in which a ReplicaSet ends pods."""
 
 
-def workload_target(pod: Raw | None, namespace: str) -> str | None:
+def workload_target(state: ClusterState, pod: Key) -> str | None:
     """Return ``Kind/namespace/name`` of the workload that made a pod; None if none did."""
-    owner = Pod(pod).workload
-    return f"{owner[0]}/{namespace}/{owner[1]}" if owner is not None else None
+    owner = state.pod(pod).workload
+    return f"{owner[0]}/{pod[0]}/{owner[1]}" if owner is not None else None
+
+
+def pods_of_target(state: ClusterState, target: str) -> list[Key]:
+    """Return the pods that a workload, ``Kind/namespace/name``, has made itself."""
+    return [key for key in state.pods if workload_target(state, key) == target]
 
 
 def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple[Key, Raw]]:
@@ -211,8 +216,13 @@ def with_volumes(stateful_set: Raw, pod: Raw) -> Raw:
 
 def ordinal(pod: Raw) -> int:
     """Return the number at the end of the name of a StatefulSet's pod; 0 for other names."""
-    number = Pod(pod).name.rpartition("-")[2]
-    return int(number) if number.isdigit() else 0
+    return parse_ordinal(Pod(pod).name) or 0
+
+
+def parse_ordinal(pod_name: str) -> int | None:
+    """Return the number at the end of a pod's name; None if there is none."""
+    number = pod_name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else None
 
 
 def deletion_cost(pod: Raw) -> int:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID, Features, eviction_delay, is_tolerated, list_evicting_taints
+from dractl.allocation import (
+    DeviceID,
+    Features,
+    eviction_delay,
+    find_evicting_taint,
+    list_evicting_taints,
+)
 from dractl.cluster import kubelet
 from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
@@ -801,28 +807,24 @@ def note_evicting_taints(
     taints = list_evicting_taints(slices)
     for claim in claims if taints else ():
         allocation = claim.claim.status.allocation if claim.claim is not None else None
-        if allocation is None:
-            continue
-        for result in allocation.devices.results:
-            device = DeviceID(result.driver, result.pool, result.device)
-            taint = next(
-                (t for t in taints.get(device, ()) if not is_tolerated(result.tolerations, t)), None
-            )
-            if taint is not None:
-                delay = eviction_delay(result.tolerations, taint)
-                yield (
-                    f"device {result.device} has taint {format_taint(taint)}, for which pods are"
-                    " evicted: "
-                    + (
-                        "a toleration keeps them there only if it names effect NoExecute"
-                        if delay is None
-                        else (
-                            f"the claim's toleration keeps this one there until {delay} s after "
-                            f"{taint.time_added or 'the taint was added'}"
-                        )
+        results = allocation.devices.results if allocation is not None else ()
+        tainted = find_evicting_taint(results, taints)
+        if tainted is not None:
+            device, taint = tainted
+            delay = eviction_delay(device.tolerations, taint)
+            yield (
+                f"device {device.device} has taint {format_taint(taint)}, for which pods are"
+                " evicted: "
+                + (
+                    "a toleration keeps them there only if it names effect NoExecute"
+                    if delay is None
+                    else (
+                        f"the claim's toleration keeps this one there until {delay} s after "
+                        f"{taint.time_added or 'the taint was added'}"
                     )
                 )
-                return
+            )
+            return
 
 
 def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims:

@@ -33,9 +33,9 @@ from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.explain.fixes import FixProblem, FixResult, corrections, find_fixes
-from dractl.explain.fixes.candidates import GangContext
 from dractl.explain.fixes.gangs import name_changed_pod
 from dractl.explain.fixes.owners import Owners
+from dractl.explain.fixes.problem import GangContext
 from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
 from dractl.explain.obstacles import Obstacles, Oracle, find_obstacles, recreate_subject

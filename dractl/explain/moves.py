@@ -4,14 +4,13 @@ This module only names the command. ``dractl plan`` searches for the moves, whic
 an answer should.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from dractl.allocation import RequestSurvey
 from dractl.cluster.devices import Holder
 from dractl.cluster.shell import NextStep, quote_command
-from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.explain.reasons.base import Cause, HeldDevices
-from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.holding import list_holders
 from dractl.explain.reasons.next_step import AskedObject
 from dractl.program import program_name
 
@@ -24,18 +23,12 @@ def suggest_plan(
     ``requests`` are the surveys of all nodes together: if all nodes have too few free devices, pods
     would have to end.
     """
-    if asked.kind != "Pod" or not any(map(_may_move, _list_holders(causes))):
+    if asked.kind != "Pod" or not any(map(_may_move, list_holders(causes))):
         return None
     if not all(_is_enough_free(request) for request in requests):
         return None
     command = quote_command(f"{program_name()} plan pod/{{}} -n {{}}", asked.name, asked.namespace)
     return NextStep("find out which running pods have to move so that it fits", command)
-
-
-def _list_holders(causes: Sequence[Cause]) -> Iterator[Holder]:
-    for cause in causes:
-        if isinstance(cause, HeldDevices | ConstraintConflict | NotEnoughTogether | SearchConflict):
-            yield from cause.holders
 
 
 def _may_move(holder: Holder) -> bool:

@@ -25,6 +25,13 @@ def format_taint(taint: Taint | DeviceTaint) -> str:
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
 
 
+def parse_taint(text: str) -> Taint:
+    """Return the taint of a text that :func:`format_taint` has made."""
+    name, _, effect = text.rpartition(":")
+    key, _, value = name.partition("=")
+    return Taint(key, value, effect)
+
+
 class DeviceToleration(APIType, frozen=True):
     """A request's toleration of a device's taint. A field that is None was not written: without
     ``key`` or ``effect``, it tolerates all keys or effects; without ``operator``, the operator is

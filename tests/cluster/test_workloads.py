@@ -29,7 +29,7 @@ def pod_with_owner(name: str, kind: str, owner: str, **more: Any) -> dict[str, A
 def test_a_pod_of_a_deployments_replicaset_belongs_to_the_deployment() -> None:
     made = pod_with_owner("web-7d9-x", "ReplicaSet", "web-7d9", labels={"pod-template-hash": "7d9"})
     assert Pod(made).workload == ("Deployment", "web")
-    assert workload_target(made, "ml") == "Deployment/ml/web"
+    assert workload_target(state_of(made), ("ml", "web-7d9-x")) == "Deployment/ml/web"
     assert Pod(pod_with_owner("web-x", "ReplicaSet", "web")).workload == (
         "ReplicaSet",
         "web",
@@ -40,7 +40,7 @@ def test_an_ended_pod_has_no_controller() -> None:
     ended = pod_with_owner("a", "Job", "train")
     ended["status"] = {"phase": "Failed"}
     assert Pod(ended).workload is None
-    assert workload_target(pod("bare"), "ml") is None
+    assert workload_target(state_of(pod("bare")), ("ml", "bare")) is None
 
 
 def test_the_pods_below_a_workload_are_found_over_several_owners() -> None:

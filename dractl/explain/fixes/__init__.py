@@ -18,7 +18,8 @@ from dractl.explain.fixes import (  # noqa: F401
     slices,
     taints,
 )
-from dractl.explain.fixes.candidates import Candidate, FixProblem
+from dractl.explain.fixes.candidates import Candidate
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.search import FixResult, corrections, find_fixes
 
 __all__ = ["Candidate", "FixProblem", "FixResult", "corrections", "find_fixes"]

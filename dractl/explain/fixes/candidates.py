@@ -1,32 +1,18 @@
-"""Provide the parts that all makers of fixes share: the problem, candidates, and the parts that can
-be edited.
-"""
+"""Candidates for fixes: changes that may help, with what an engineer weighs about them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, IntEnum, auto
-from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from dractl.allocation import Features, RequestSurvey
-from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target, pointer
-from dractl.cluster.state import ClusterState
+from dractl.allocation import Features
+from dractl.cluster.changes import Change, Delete, Patch, parse_target
 from dractl.cluster.workloads import WORKLOAD_KINDS
-from dractl.explain.ask import Question
-from dractl.explain.context import Case
-from dractl.explain.fixes.edits import Operation, put
-from dractl.explain.fixes.owners import Owners
+from dractl.explain.fixes.owners import Ending
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.obstacles import Obstacles, Trial
-from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.scheduling import Mixed
-from dractl.model.names import RequestRef
-from dractl.objects import Claim, Constraint, Raw, Request
-from dractl.scheduler.attempt import Scheduler
-from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.verdict import NodeVerdict
+from dractl.explain.reasons.phrases import join_clauses
 
 SUBSTITUTE_EFFECT = "if such devices will do"  # the condition of a fix that asks for other devices
 
@@ -81,9 +67,7 @@ class Candidate(Struct, frozen=True):
     title: str
     """An imperative that names the object."""
     changes: tuple[Change, ...]
-    """The changes that a person applies. They are empty if no person can: a driver must act, or
-    time must pass.
-    """
+    """The changes that a person applies; empty where a driver must act, or time must pass."""
     slot: FixSlot
     """The slot for which it competes."""
     preference: Preference
@@ -97,9 +81,7 @@ class Candidate(Struct, frozen=True):
     superseded_by: tuple[FixSlot | Topic, ...] = ()
     """The topics or slots whose fixes hide this one."""
     consequences: tuple[Change, ...] = ()
-    """The changes that result, which are simulated in place of ``changes``; empty if they are the
-    same.
-    """
+    """The changes that follow and are verified instead of ``changes``, if they differ."""
     chance: tuple[Change, ...] = ()
     """Mutually exclusive side effects: the candidate must work with each of them."""
     nodes: tuple[str, ...] = ()
@@ -129,26 +111,17 @@ class Candidate(Struct, frozen=True):
             default=Reach.CLAIM if self.corrects else Reach.SETTING,
         )
         ended_pods = sum(isinstance(c, Delete) and c.target.startswith("Pod/") for c in self.trial)
-        ended_pods = (
-            ended_pods
-            if self.preference in (Preference.END, Preference.LAST, Preference.OUTAGE)
-            else 0
-        )
+        if self.preference not in (Preference.END, Preference.LAST, Preference.OUTAGE):
+            ended_pods = 0
         return (self.preference, ended_pods, len(self.changes), operations, reach, self.degree)
 
 
 def measure_reach(change: Change) -> Reach:
     """Return how far a change reaches. The deletion of a pod or claim affects a workload."""
-    match change:
-        case Patch(target):
-            return _REACH_BY_KIND.get(parse_target(target)[0], Reach.SETTING)
-        case Delete(target):
-            kind = parse_target(target)[0]
-            if kind in ("Pod", "ResourceClaim"):
-                return Reach.WORKLOAD
-            return _REACH_BY_KIND.get(kind, Reach.SETTING)
-        case Create(value):
-            return _REACH_BY_KIND.get(str(value.get("kind")), Reach.SETTING)
+    kind, _ = parse_target(change.target)
+    if isinstance(change, Delete) and kind in ("Pod", "ResourceClaim"):
+        return Reach.WORKLOAD
+    return _REACH_BY_KIND.get(kind, Reach.SETTING)
 
 
 def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
@@ -174,18 +147,59 @@ def combine(parts: Iterable[Candidate]) -> Candidate:
     for part in singles:
         changes += subtract_changes(part.changes, changes)
         consequences += subtract_changes(part.trial, consequences)
+    return join(singles, singles, changes, consequences)
+
+
+def join(
+    parts: Sequence[Candidate],
+    parts_in_title: Iterable[Candidate],
+    changes: tuple[Change, ...],
+    trial: tuple[Change, ...],
+) -> Candidate:
+    """Return one candidate for several parts, with the changes of all."""
+    is_joint = len(parts) > 1
     return Candidate(
-        ", and ".join(dict.fromkeys(part.title for part in singles)),
+        ", and ".join(dict.fromkeys(part.title for part in parts_in_title)),
         changes,
-        FixSlot(Topic.TOGETHER),
-        max(part.preference for part in singles),
-        effect="; ".join(
-            dict.fromkeys(filter(None, (e for part in singles for e in part.effect.split("; "))))
-        ),
-        superseded_by=tuple(part.slot.topic for part in singles),
-        consequences=consequences if consequences != changes else (),
-        parts=tuple(singles),
+        FixSlot(Topic.TOGETHER) if is_joint else parts[0].slot,
+        max(part.preference for part in parts),
+        effect=join_clauses(*(effect for part in parts for effect in part.effect.split("; "))),
+        superseded_by=tuple(part.slot.topic for part in parts) if is_joint else (),
+        consequences=trial if trial != changes else (),
+        parts=tuple(parts) if is_joint else (),
     )
+
+
+def correct(title: str, patch: Patch, slot: FixSlot, effect: str = "") -> Candidate:
+    """Return a candidate that corrects a mistake, and removes the headline cause with it."""
+    return Candidate(title, (patch,), slot, Preference.CORRECT, effect=effect, corrects=True)
+
+
+def make_ending(
+    ending: Ending, slot: FixSlot, effect: str, further: tuple[Change, ...] = ()
+) -> Candidate:
+    """Return a candidate that ends pods; ``further`` changes follow."""
+    return Candidate(
+        ending.title,
+        (*ending.changes, *further),
+        slot,
+        ending.preference,
+        effect=effect,
+        consequences=ending.deletions,
+    )
+
+
+def join_patches(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Return changes with one patch for each object, which has the operations of all."""
+    joined: dict[object, Change] = {}
+    for number, change in enumerate(changes):
+        if isinstance(change, Patch):
+            earlier = joined.get(change.target)
+            operations = earlier.operations if isinstance(earlier, Patch) else ()
+            joined[change.target] = Patch(change.target, (*operations, *change.operations))
+        elif change not in joined.values():
+            joined[number] = change
+    return tuple(joined.values())
 
 
 def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tuple[Change, ...]:
@@ -203,218 +217,3 @@ def subtract_changes(later: Iterable[Change], earlier: Sequence[Change]) -> tupl
         )
         remaining += [Patch(change.target, operations)] if operations else []
     return tuple(remaining)
-
-
-class GangContext(Struct, frozen=True):
-    """A gang that starts only if one of its pods fits."""
-
-    state: ClusterState
-    """The cluster as it is."""
-    question: Question
-    """The question about the gang's pod."""
-    starts: Callable[[ClusterState, Features], bool]
-    """Decides whether the gang would start in a changed cluster."""
-
-
-class FixProblem(Struct, frozen=True):
-    """A subject that does not fit, as the input of makers of fixes."""
-
-    case: Case
-    """The case of the attempt. For a gang, the attempt is for the pod at which the gang stops,
-    after those of its pods that fit.
-    """
-    causes: tuple[Cause, ...]
-    """The causes, beginning with the headline's."""
-    owners: Owners
-    """The workloads of the cluster."""
-    gang: GangContext | None = None
-    """The gang for which the pod waits."""
-    authored: Trial | None = None
-    """The cluster and the subject as people wrote them, if other obstacles are lifted in
-    ``case``.
-    """
-    whole: Case | None = None
-    """The case without lifted obstacles, if they are lifted in ``case``."""
-    obstacles: Obstacles = Obstacles()
-    """The obstacles between the subject and its nearest nodes."""
-
-    @property
-    def question(self) -> Question:
-        """The question about the pod of the case."""
-        return self.case.question if self.authored is None else self.authored.question
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """The scheduler of the case."""
-        return self.case.scheduler
-
-    @property
-    def state(self) -> ClusterState:
-        """The cluster as it is."""
-        if self.authored is not None:
-            return self.authored.state
-        return self.case.state if self.gang is None else self.gang.state
-
-    @property
-    def subject_question(self) -> Question:
-        """The question whose subject must fit after a fix; the case may be about another pod of its
-        gang.
-        """
-        return self.question if self.gang is None else self.gang.question
-
-    @property
-    def claims(self) -> tuple[PodClaim, ...]:
-        """The claims of the pod."""
-        return tuple(self.case.claims.values())
-
-    @property
-    def headline_cause(self) -> Cause:
-        """The cause that the headline names."""
-        return next((c for c in self.causes if not isinstance(c, Mixed)), self.causes[0])
-
-    @property
-    def pod(self) -> Raw | None:
-        """The pod of the case; None unless it is an object of the input."""
-        return self.state.get("Pod", self.question.key) if self.question.kind == "Pod" else None
-
-    @property
-    def demanding_pod(self) -> Raw:
-        """The pod with only the demands that are left in the case."""
-        return self.case.question.value
-
-    @property
-    def target(self) -> str:
-        """The pod as a target of changes: ``Pod/NAMESPACE/NAME``."""
-        return "/".join(("Pod", *self.question.key))
-
-    def patch(self, *operations: Operation) -> Patch:
-        """Return a patch of the pod."""
-        return Patch(self.target, operations)
-
-    def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
-        """Yield every request on every surveyed node that cannot allocate."""
-        surveys = self.case.refusing
-        for verdict in self.case.attempt.nodes:
-            survey = surveys.get(verdict.name)
-            for request in survey.requests if survey else ():
-                yield verdict, request
-
-    def request_name(self, ref: RequestRef) -> str:
-        """Return ``request gpu``, with its claim's name where the pod has several."""
-        return self.case.names.request(ref)
-
-    def editable_request(self, ref: RequestRef | None) -> EditablePart[Request] | None:
-        """Return a request or alternative in the object that people wrote; None where nobody can
-        change it.
-        """
-        claim = None if ref is None else self.case.claims.get(ref.claim)
-        claim_view = None if claim is None else self._claim(claim)
-        request = None if claim_view is None else claim_view.request(str(ref))
-        return (
-            None
-            if claim_view is None or request is None
-            else EditablePart(claim_view.subject, request)
-        )
-
-    def editable_constraints(self, claim: PodClaim) -> list[EditablePart[Constraint]]:
-        """Return a claim's constraints in the object that people wrote; none where nobody can
-        change them.
-        """
-        claim_view = self._claim(claim)
-        return (
-            []
-            if claim_view is None
-            else [
-                EditablePart(claim_view.subject, constraint)
-                for constraint in claim_view.constraints
-            ]
-        )
-
-    def _claim(self, claim: PodClaim) -> Claim[str] | None:
-        """Return a view of a claim in the object that people wrote, if any."""
-        if claim.editable is None:
-            return None
-        target, prefix = claim.editable.target, claim.editable.path
-        return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
-
-    def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
-        """Return the entry of the pod's ``spec.resourceClaims`` with a name, after its index."""
-        pod = self.question.pod
-        entries = enumerate(zip(pod.claim_references, pod.claim_entries, strict=True))
-        return next(((i, entry) for i, (r, entry) in entries if r.name == pod_claim), None)
-
-
-Part = TypeVar("Part", Request, Constraint)
-
-
-class EditablePart(Struct, Generic[Part], frozen=True):
-    """A request or constraint in the object that people wrote."""
-
-    target: str
-    """The object as a target of changes."""
-    part: Part
-    """The request or constraint, with its path in the object."""
-
-    def put(self, *field: str | int, value: Any) -> Patch:
-        """Return a patch that sets a field, and creates the parents that are missing."""
-        operation = put(self.part.fields, field, value)
-        return Patch(
-            self.target, ({**operation, "path": pointer(*self.part.path) + str(operation["path"])},)
-        )
-
-    def add(self, *field: str | int, value: Any) -> Patch:
-        """Return a patch that adds a field, or an entry to a list at ``-``."""
-        return Patch(
-            self.target, ({"op": "add", "path": pointer(*self.part.path, *field), "value": value},)
-        )
-
-    def remove(self, *field: str | int) -> Patch:
-        """Return a patch that removes a field."""
-        return Patch(self.target, ({"op": "remove", "path": pointer(*self.part.path, *field)},))
-
-
-# -- makers of fixes, and the causes that they are for: importing a module registers them --
-
-CauseMaker = Callable[[FixProblem, Any], Iterator[Candidate]]
-ProblemMaker = Callable[[FixProblem], Iterator[Candidate]]
-
-
-F = TypeVar("F", bound="CauseMaker")
-G = TypeVar("G", bound="ProblemMaker")
-
-_CAUSE_MAKERS: list[tuple[tuple[type[Cause], ...], CauseMaker]] = []
-_PROBLEM_MAKERS: list[tuple[tuple[type[Cause], ...], ProblemMaker]] = []
-
-
-def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
-    """Register a maker that is called with the problem and each cause of these classes."""
-
-    def register(maker: F) -> F:
-        _CAUSE_MAKERS.append((causes, maker))
-        return maker
-
-    return register
-
-
-def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
-    """Register a maker that is called once if any cause is of these classes.
-
-    It looks at all claims, nodes or surveys together.
-    """
-
-    def register(maker: G) -> G:
-        _PROBLEM_MAKERS.append((causes, maker))
-        return maker
-
-    return register
-
-
-def make_candidates(problem: FixProblem) -> Iterator[Candidate]:
-    """Yield every candidate for the causes of a problem."""
-    for classes, make_once in _PROBLEM_MAKERS:
-        if any(isinstance(cause, classes) for cause in problem.causes):
-            yield from make_once(problem)
-    for classes, make in _CAUSE_MAKERS:
-        for cause in problem.causes:
-            if isinstance(cause, classes):
-                yield from make(problem, cause)

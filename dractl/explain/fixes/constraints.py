@@ -3,16 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    EditablePart,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import Operation, remove
+from dractl.explain.fixes.makers import fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import EditablePart, FixProblem
 from dractl.explain.reasons.base import RequestCause, RequestsCause
 from dractl.explain.reasons.constraints import AttributeMissing, AttributeType
 from dractl.explain.reasons.scheduling import SchedulerError, TimeoutRisk, UpstreamBug

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 
 from msgspec import Struct
@@ -11,16 +12,15 @@ from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.cel import reading
-from dractl.cel.conditions import Comparison, Excerpt, Literal
+from dractl.cel.conditions import Comparison, Excerpt, Literal, first_arguments
 from dractl.cel.lookups import Lookup
 from dractl.cel.tokens import tokenize
 from dractl.cluster.devices import Devices
 from dractl.explain import selectors
 from dractl.explain.fixes.preference import Preference
-from dractl.model import Quantity
+from dractl.model import Quantity, Version
 from dractl.model.nearest import nearest
 
-_SHORT_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,2})")
 _MIG_PROFILE = re.compile(r"(\d+)g\.(\d+)gb")
 _DEFAULT_LITERALS = {"int": "-1", "bool": "false", "string": "''", "version": "semver('0.0.0')"}
 _LIST_TYPES = ("bools", "ints", "strings", "versions")
@@ -111,33 +111,19 @@ def rename_lookup(text: str, lookup_to_rename: Lookup, full_name: str) -> str:
 
 def _complete_versions(text: str) -> Iterator[Rewrite]:
     """Yield the text with all three parts of a semantic version."""
-    tokens = tokenize(text)
-    for name, opening, argument in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if (
-            name.text != "semver"
-            or opening.text != "("
-            or argument.kind != "string"
-            or argument.content is None
-        ):
-            continue
-        version = _complete_version(argument.content)
-        if version is not None and version != argument.content:
-            start = argument.content_start
-            new_text = text[:start] + version + text[start + len(argument.content) :]
-            yield Rewrite(
-                f"use semver('{version}') instead of semver('{argument.content}')",
-                new_text,
-                corrects=True,
-            )
+    for argument, _ in first_arguments(tokenize(text), "semver"):
+        version = _complete_version(argument.text)
+        if version is not None and version != argument.text:
+            title = f"use semver('{version}') instead of semver('{argument.text}')"
+            new_text = text[: argument.start] + version + text[argument.end :]
+            yield Rewrite(title, new_text, corrects=True)
 
 
 def _complete_version(version: str) -> str | None:
-    """Return ``9.0.0`` for ``9.0``; None unless it is a version of one to three numbers."""
-    match = _SHORT_VERSION.fullmatch(version.strip())
-    if match is None:
-        return None
-    numbers = [str(int(part)) for part in match[1].split(".")]
-    return ".".join([*numbers, "0", "0"][:3])
+    """Return ``9.0.0`` for ``9.0``; None unless it can be read as a version."""
+    with suppress(ValueError):
+        return Version.parse_tolerant(version).text
+    return None
 
 
 def _loosen_patterns(text: str) -> Iterator[Rewrite]:
@@ -197,16 +183,12 @@ class _StringCall(Struct, frozen=True):
 
     function: str
     """The name of the method."""
-
     function_start: int
     """The offset at which the name begins in the expression."""
-
     function_end: int
     """The offset at which the name ends."""
-
     content: str
     """The literal without its quotes."""
-
     content_start: int
     """The offset at which the literal's content begins in the expression."""
 
@@ -264,9 +246,7 @@ def _swap_maps(
     comparison: Comparison | None,
     lost: Sequence[DeviceID],
 ) -> Iterator[Rewrite]:
-    """Look up a capacity among the capacities where the text looks among the attributes, or the
-    other way round.
-    """
+    """Look a capacity up among capacities instead of attributes, or an attribute vice versa."""
     other_lookup = replace(lookup, kind="capacity" if lookup.kind == "attributes" else "attributes")
     if not any(selectors.value_of(devices, device, other_lookup) is not None for device in lost):
         return
@@ -398,9 +378,7 @@ def _correct_value(
 def _correct_equality(
     text: str, comparison: Comparison, lookup: Lookup, kind: str | None, present: Sequence[str]
 ) -> Iterator[Rewrite]:
-    """Yield the text with the value that was meant, or with other values, in place of a literal
-    that no device has.
-    """
+    """Yield the value that was meant, or others, in place of a literal that no device has."""
     literal = comparison.literals[0]
     if kind in _LIST_TYPES:
         condition = f"{literal.text} in {text[lookup.start : lookup.end]}"
@@ -531,9 +509,7 @@ def _find_intended_values(literal: str, values: Sequence[str], kind: str | None)
 
 
 def _contains_part(text: str, part: str) -> bool:
-    """Return whether a text contains a part that ends at a word boundary, or between two
-    letters.
-    """
+    """Return whether a text has a part that ends where a word does, or between letters."""
     plain, ends = _strip_punctuation(text), set(accumulate(map(len, _words(text))))
     end = plain.find(part) + len(part)
     return part in plain and (end in ends or plain[end - 1 : end + 1].isalpha())

@@ -5,8 +5,6 @@ name.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from dractl.cluster.changes import parse_pointer, pointer
 from dractl.cluster.state import at
 
@@ -69,15 +67,15 @@ def move_operation(
     location = _locate(parse_pointer(str(operation["path"])), source, target, prefix)
     if location is None:
         return None
-    path = location.path
+    path, exists = location
     match operation["op"]:
         case "remove":
-            return remove(*path) if location.exists else None
+            return remove(*path) if exists else None
         case "move":
             origin = _locate(parse_pointer(str(operation["from"])), source, target, prefix)
-            if origin is None or not origin.exists:
+            if origin is None or not origin[1]:
                 return None
-            return {"op": "move", "from": pointer(*origin.path), "path": pointer(*path)}
+            return {"op": "move", "from": pointer(*origin[0]), "path": pointer(*path)}
         case _ if path[-1] == "-":
             if at(target, *path[:-1]):
                 return {**operation, "path": pointer(*path)}
@@ -86,18 +84,10 @@ def move_operation(
             return put(target, path, operation["value"])
 
 
-class _Location(Struct, frozen=True):
-    """A path in an object."""
-
-    path: Path
-    """The path."""
-
-    exists: bool
-    """Whether the object has a value there."""
-
-
-def _locate(path: Sequence[str], source: Any, target: Any, prefix: Path) -> _Location | None:
-    """Locate in ``target`` the value that ``source`` has at ``path``.
+def _locate(
+    path: Sequence[str], source: Any, target: Any, prefix: Path
+) -> tuple[Path, bool] | None:
+    """Return where ``target`` has the value that ``source`` has at ``path``, and whether it does.
 
     Return None if an entry of a list is missing.
     """
@@ -116,7 +106,7 @@ def _locate(path: Sequence[str], source: Any, target: Any, prefix: Path) -> _Loc
             target_path.append(part)
             source_value = source_value.get(part) if isinstance(source_value, dict) else None
             target_value = target_value.get(part) if isinstance(target_value, dict) else None
-    return _Location(tuple(target_path), target_value is not None)
+    return tuple(target_path), target_value is not None
 
 
 def _find_index(entry: Any, entries: Any) -> int | None:

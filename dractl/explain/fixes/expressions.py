@@ -4,7 +4,6 @@ condition.
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import DeviceID, RequestSurvey
@@ -13,17 +12,11 @@ from dractl.cel.conditions import Excerpt
 from dractl.cluster.changes import Patch, pointer
 from dractl.cluster.state import text_at
 from dractl.explain import selectors
-from dractl.explain.fixes.candidates import (
-    SUBSTITUTE_EFFECT,
-    Candidate,
-    EditablePart,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import SUBSTITUTE_EFFECT, Candidate, FixSlot, Topic
 from dractl.explain.fixes.corrections import Rewrite, correct_condition, rename_lookup
+from dractl.explain.fixes.makers import fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import EditablePart, FixProblem
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.drivers import DeviceContradiction
 from dractl.explain.reasons.misfits import format_expression
@@ -39,7 +32,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
     change the demand.
     """
     intended = _list_intended_selectors(problem)
-    repaired: set[_Selector] = set()
+    repaired: set[tuple[RequestRef, int]] = set()
     misread_selectors = {c.selector for c in problem.causes if isinstance(c, DeviceContradiction)}
     for _, request in problem.requests():
         editable = problem.editable_request(request.ref)
@@ -52,7 +45,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
                 continue
             if index >= len(selectors_of_request):
                 continue
-            selector = _Selector(request.ref, index)
+            selector = request.ref, index
             text = text_at(selectors_of_request[index], "cel", "expression")
             if text in misread_selectors:
                 continue  # the devices fit, and a value in the slices is wrong
@@ -65,20 +58,10 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
                 yield _remove_selector(problem, request, editable, index, text, is_only=is_only)
 
 
-class _Selector(Struct, frozen=True):
-    """A selector of a request."""
-
-    request: RequestRef
-    """The request."""
-
-    index: int
-    """The index among its selectors."""
-
-
-def _list_intended_selectors(problem: FixProblem) -> set[_Selector]:
+def _list_intended_selectors(problem: FixProblem) -> set[tuple[RequestRef, int]]:
     """Return the selectors that are true on devices of some node."""
     return {
-        _Selector(request.ref, stage.selector)
+        (request.ref, stage.selector)
         for case in filter(None, (problem.case, problem.whole))
         for survey in case.surveys.values()
         for request in survey.requests

@@ -5,17 +5,11 @@ from typing import Any
 
 from dractl.allocation import backing_classes
 from dractl.cluster.changes import Patch, pointer
-from dractl.explain.fixes.candidates import (
-    SUBSTITUTE_EFFECT,
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import SUBSTITUTE_EFFECT, Candidate, FixSlot, Topic, correct
 from dractl.explain.fixes.edits import Path, drop, replace
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.cross_object import Bound, PodsNotCreated
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped
@@ -90,14 +84,9 @@ def _remove_resource(problem: FixProblem, resource: str) -> Iterator[Candidate]:
         if resource in amounts
     )
     if operations:
-        yield Candidate(
-            f"remove {resource} from the limits of the pod's containers",
-            (problem.patch(*operations),),
-            FixSlot(Topic.EXTENDED, resource),
-            Preference.CORRECT,
-            effect="the pod's claims give it its devices",
-            corrects=True,
-        )
+        title = f"remove {resource} from the limits of the pod's containers"
+        slot, effect = FixSlot(Topic.EXTENDED, resource), "the pod's claims give it its devices"
+        yield correct(title, problem.patch(*operations), slot, effect)
 
 
 @fix_once_for(Cause)

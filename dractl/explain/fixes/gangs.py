@@ -9,10 +9,13 @@ from msgspec.structs import replace
 from dractl.cluster.changes import Patch
 from dractl.cluster.state import Key
 from dractl.explain.answer import Fix
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import replace as replace_field
+from dractl.explain.fixes.makers import fix_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.gangs import GangIncomplete, GangTooSmall
+from dractl.explain.reasons.phrases import join_clauses
 
 _MIN_COUNT = ("spec", "schedulingPolicy", "gang", "minCount")
 
@@ -41,4 +44,4 @@ def name_changed_pod(fix: Fix, pod: Key) -> Fix:
     targets = {change.target for change in changes if isinstance(change, Patch)}
     if "/".join(("Pod", *pod)) not in targets:
         return fix
-    return replace(fix, effect="; ".join(filter(None, (f"of pod {pod[1]}", fix.effect))))
+    return replace(fix, effect=join_clauses(f"of pod {pod[1]}", fix.effect))

@@ -8,15 +8,15 @@ from msgspec import Struct
 from dractl.cluster.changes import Change, Delete, Patch, parse_target, pointer
 from dractl.cluster.devices import Holder, outlives_pod
 from dractl.cluster.state import Key, parse_key
-from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_once_for
+from dractl.cluster.workloads import pods_of_target, workload_target
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import Path, put, replace
+from dractl.explain.fixes.makers import fix_once_for
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.explain.reasons.base import Cause, HeldDevices
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.capacity import CountersShort
-from dractl.explain.reasons.constraints import ConstraintConflict
-from dractl.explain.reasons.phrases import plural
+from dractl.explain.reasons.holding import HOLDING_CAUSES, list_holders
+from dractl.explain.reasons.phrases import join_clauses, plural
 from dractl.model import ResourceClaim
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
@@ -31,7 +31,6 @@ class _HeldClaim(Struct, frozen=True):
 
     name: str
     """The name of the claim, ``namespace/name``."""
-
     holders: tuple[Holder, ...]
     """Its holders, one for each pod and cause."""
 
@@ -41,22 +40,17 @@ class _HeldClaim(Struct, frozen=True):
         return all((h.pod is None and not h.consumer) or h.finished for h in self.holders)
 
     @property
-    def is_unused(self) -> bool:
-        """True if no pod has the claim."""
-        return not any(holder.pod for holder in self.holders)
-
-    @property
     def device_count(self) -> int:
         """The number of wanted devices that it holds."""
         return max(len(holder.devices) for holder in self.holders)
 
 
-@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(*HOLDING_CAUSES)
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods that hold wanted devices, or delete the idle claims that do.
 
-    A single claim is tried first, then two, then one for each driver, then all that one cause names
-    on one node.
+    A single claim is tried first, then two, then one for each driver, then all that one
+    cause names on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
@@ -72,7 +66,7 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     for of_each_driver in _list_one_of_each_driver(problem, ordered):
         yield from _release_claims(problem, of_each_driver, degree=25)
     for cause in problem.causes:
-        names = list(dict.fromkeys(holder.claim for holder in holders_of(cause)))
+        names = list(dict.fromkeys(holder.claim for holder in list_holders([cause])))
         if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
             yield from _release_claims(problem, [claims[name] for name in names], degree=30)
 
@@ -80,16 +74,15 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
 def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
     """Return the claims that hold wanted devices, by their names."""
     holders_by_claim: dict[str, dict[Holder, None]] = {}
-    for cause in problem.causes:
-        for holder in holders_of(cause):
-            holders_by_claim.setdefault(holder.claim, {})[holder] = None
+    for holder in list_holders(problem.causes):
+        holders_by_claim.setdefault(holder.claim, {})[holder] = None
     return {name: _HeldClaim(name, tuple(holders)) for name, holders in holders_by_claim.items()}
 
 
 def _list_one_of_each_driver(
     problem: FixProblem, claims: Sequence[_HeldClaim]
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield one claim for each driver on a node where devices of several drivers are in use."""
+    """Yield a claim for each driver on one node, where devices of several are in use."""
     by_driver: dict[str | None, dict[str, _HeldClaim]] = {}
     for claim in claims:
         drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}
@@ -114,13 +107,6 @@ def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def holders_of(cause: Cause) -> tuple[Holder, ...]:
-    """Return the holders of the devices that a cause is about."""
-    if isinstance(cause, HeldDevices | ConstraintConflict | NotEnoughTogether | SearchConflict):
-        return cause.holders
-    return ()
-
-
 def _release_claims(
     problem: FixProblem, claims: Sequence[_HeldClaim], *, degree: int
 ) -> Iterator[Candidate]:
@@ -140,7 +126,7 @@ def _release_claims(
     ending = problem.owners.plan_ending(pods)
     if ending is None:
         return
-    unused_claims = [claim for claim in claims if claim.is_unused]
+    unused_claims = [claim for claim in claims if not any(h.pod for h in claim.holders)]
     deletions = tuple(Delete(f"ResourceClaim/{claim.name}") for claim in unused_claims)
     releases = tuple(Delete(f"ResourceClaim/{claim.name}") for claim in left_claims)
     titles = [ending.title] if pods else []
@@ -165,13 +151,12 @@ def _release_claims(
     # Devices of the other pods are not the wanted ones, so these pods do not count.
     further_pods = len(ending.deletions) - len(set(pods))
     devices = plural(sum(claim.device_count for claim in claims), "device")
-    effects = (f"frees {devices}" if not further_pods else "", ending.effect)
     yield Candidate(
         " and ".join(titles),
         changes,
         slot,
         preference,
-        effect="; ".join(filter(None, effects)),
+        effect=join_clauses(f"frees {devices}" if not further_pods else "", ending.effect),
         degree=degree + further_pods * _MAX_HOLDERS,
         superseded_by=(Topic.ENDING,) if is_joint else (),
         consequences=consequences if consequences != changes else (),
@@ -193,14 +178,10 @@ def _list_freed_nodes(
 def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
     """Note the pods that hold wanted devices, and would be recreated if they ended."""
     pod_by_owner: dict[str, str] = {}
-    for cause in problem.causes:
-        for holder in holders_of(cause):
-            if not holder.pod:
-                continue
-            key = parse_key(holder.pod)
-            owner = workload_target(problem.state.get("Pod", key), key[0])
-            if owner is not None:
-                pod_by_owner.setdefault(owner, holder.pod)
+    for pod in filter(None, (holder.pod for holder in list_holders(problem.causes))):
+        owner = workload_target(problem.state, parse_key(pod))
+        if owner is not None:
+            pod_by_owner.setdefault(owner, pod)
     kept_pods = [
         (owner.replace("/", " ", 1), pod)
         for owner, pod in list(pod_by_owner.items())[:_MAX_HOLDERS]
@@ -212,7 +193,7 @@ def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:
     )
 
 
-@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(*HOLDING_CAUSES)
 def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """Let the pods of a DaemonSet that take a device on each node use adminAccess.
 
@@ -220,8 +201,7 @@ def grant_admin_access(problem: FixProblem) -> Iterator[Candidate]:
     """
     daemon_sets = dict.fromkeys(
         holder.workload
-        for cause in problem.causes
-        for holder in holders_of(cause)
+        for holder in list_holders(problem.causes)
         if holder.pod and holder.workload and holder.workload.startswith("DaemonSet ")
     )
     for daemon_set in daemon_sets:
@@ -247,23 +227,18 @@ def _set_admin_access(problem: FixProblem, daemon_set: str, template: Key) -> It
     if namespace is not None:
         label = put(namespace, ("metadata", "labels", ADMIN_ACCESS_LABEL), "true")
         changes = (Patch(f"Namespace/{template[0]}", (label,)), *changes)
-    owner = daemon_set.replace(" ", "/", 1)
-    deletions = tuple(
-        Delete("/".join(("Pod", *key)))
-        for key, pod in problem.state.objects("Pod").items()
-        if workload_target(pod, key[0]) == owner
-    )
+    pods = pods_of_target(problem.state, daemon_set.replace(" ", "/", 1))
+    deletions = tuple(Delete("/".join(("Pod", *key))) for key in pods)
     yield Candidate(
         f"let {daemon_set} use adminAccess in template {template[1]}",
         (*changes, *deletions),
         FixSlot(Topic.SHARING, daemon_set),
         Preference.ADMIT,
         effect="if it only watches the devices: with adminAccess it takes none of them",
-        consequences=(*changes, *deletions),
     )
 
 
-@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(*HOLDING_CAUSES)
 def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
     """Use a claim of the same namespace that several pods share already."""
     if problem.question.kind != "Pod":

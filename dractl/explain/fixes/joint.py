@@ -12,15 +12,16 @@ from msgspec.structs import replace
 from dractl.cluster.changes import Change, Patch, PatchError, apply
 from dractl.explain.fixes.candidates import (
     Candidate,
-    FixProblem,
     FixSlot,
-    Topic,
-    make_candidates,
+    join,
+    join_patches,
     order_parts,
     subtract_changes,
 )
+from dractl.explain.fixes.makers import make_candidates
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.proof import (
     find_evicting_devices,
     list_lasting_nodes,
@@ -132,9 +133,7 @@ class JointSearch:
     def _follow_up(
         self, plan: Plan, problem: FixProblem, insufficient: Sequence[Candidate]
     ) -> Iterator[Plan]:
-        """Yield the plans that begin with corrections that are not enough, with more corrections
-        after them.
-        """
+        """Yield plans with corrections that are not enough, and others to follow."""
         titles = {part.title for part in plan.parts}
         for candidate in insufficient[:MAX_CHOICES]:
             further = self._advance(plan, problem, candidate)
@@ -230,29 +229,15 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
     So every operation of a later candidate is kept, even if it equals an earlier operation. The
     subject is recreated once, after everything else.
     """
-    titles = dict.fromkeys(part.title for part in order_parts(parts))
-    effects = dict.fromkeys(e for part in parts for e in part.effect.split("; ") if e)
     edits, recreation = split_recreation(problem, [c for part in parts for c in part.changes])
-    changes = (*_join_patches(edits), *recreation)
-    trial = _join_patches([change for part in parts for change in part.trial])
-    return Candidate(
-        ", and ".join(titles),
-        changes,
-        FixSlot(Topic.TOGETHER) if len(parts) > 1 else parts[0].slot,
-        max(part.preference for part in parts),
-        effect="; ".join(effects),
-        consequences=trial if trial != changes else (),
-        superseded_by=tuple(part.slot.topic for part in parts) if len(parts) > 1 else (),
-        parts=tuple(parts) if len(parts) > 1 else (),
-    )
+    trial = join_patches(change for part in parts for change in part.trial)
+    return join(parts, order_parts(parts), (*join_patches(edits), *recreation), trial)
 
 
 def split_recreation(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Change], tuple[Change, ...]]:
-    """Split changes into edits, and changes that recreate the subject. A patch of the subject also
-    recreates it.
-    """
+    """Split changes into edits, and changes that recreate the subject, as a patch of it does."""
     edits: list[Change] = []
     recreation: dict[type[Change], Change] = {}
     for change in changes:
@@ -262,16 +247,3 @@ def split_recreation(
             edits.append(change)
     is_patched = any(change.target == problem.target for change in edits)
     return edits, () if is_patched else tuple(recreation.values())
-
-
-def _join_patches(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Return changes with one patch for each object, which has the operations of all."""
-    joined: dict[object, Change] = {}
-    for number, change in enumerate(changes):
-        earlier = joined.get(change.target) if isinstance(change, Patch) else None
-        if isinstance(change, Patch):
-            operations = earlier.operations if isinstance(earlier, Patch) else ()
-            joined[change.target] = Patch(change.target, (*operations, *change.operations))
-        elif change not in joined.values():
-            joined[number] = change
-    return tuple(joined.values())

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from dractl.cluster.changes import Patch, parse_target, pointer
-from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.cluster.changes import Patch, pointer
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, correct
 from dractl.explain.fixes.edits import Path, drop, put, remove, replace
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.model import NodeSelectorRequirement, NodeSelectorTerm
 from dractl.model.nearest import nearest
 from dractl.scheduler.rejection import Rejection
@@ -97,8 +97,7 @@ def _runtime_class_that_adds(problem: FixProblem, unmet_labels: Mapping[str, Any
 
 def _find_authored_selector(problem: FixProblem) -> Mapping[str, Any]:
     """Return the nodeSelector of the workload, or of the manifest that ``kubectl apply`` kept."""
-    owner = workload_target(problem.pod, problem.question.key[0])
-    workload = problem.state.get(*parse_target(owner)) if owner is not None else None
+    workload = problem.workload
     if workload is not None:
         return Workload(workload).template_pod.node_selector
     last_applied = problem.question.view.annotations.get(_LAST_APPLIED)
@@ -116,7 +115,7 @@ def _remove_runtime_class(
     removal = problem.patch(
         class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
     )
-    has_workload = workload_target(problem.pod, problem.question.key[0]) is not None
+    has_workload = problem.owner is not None
     name = problem.question.pod.runtime_class_name
     yield Candidate(
         f"remove runtimeClassName {name} from the pod",
@@ -149,10 +148,8 @@ class _ClusterLabels(Struct, frozen=True):
 
     of_node: Mapping[str, Any]
     """The labels of the node that is to accept the pod."""
-
     keys: frozenset[str]
     """The keys that some node has."""
-
     entries: frozenset[tuple[str, Any]]
     """The keys and values that some node has."""
 
@@ -189,11 +186,12 @@ def _correct_selector(
     if correct_value is not None:
         patch = problem.patch(replace((*path, key), correct_value))
         title = f"change nodeSelector {key}={value} to {correct_value}"
-        yield _label_correction(title, patch, key)
+        yield correct(title, patch, FixSlot(Topic.AFFINITY, key))
     elif correct_key is not None:
         addition = {"op": "add", "path": pointer(*path, correct_key), "value": value}
         patch = problem.patch(remove(*path, key), addition)
-        yield _label_correction(f"change nodeSelector {key} to {correct_key}", patch, key)
+        title = f"change nodeSelector {key} to {correct_key}"
+        yield correct(title, patch, FixSlot(Topic.AFFINITY, key))
 
 
 def _correct_expression(
@@ -201,13 +199,13 @@ def _correct_expression(
 ) -> Iterator[Candidate]:
     """Correct the key, or the values, of one expression of the node affinity."""
     key, values = requirement.key, requirement.values
-    node_value = labels.of_node.get(key)
+    node_value, slot = labels.of_node.get(key), FixSlot(Topic.AFFINITY, key)
     if requirement.operator != "In" or node_value in values:
         return
     correct_key = labels.correct_key(key, values)
     if correct_key is not None:
         patch = problem.patch(replace((*path, "key"), correct_key))
-        yield _label_correction(f"change node affinity {key} to {correct_key}", patch, key)
+        yield correct(f"change node affinity {key} to {correct_key}", patch, slot)
     misspelt = [
         value
         for value in values
@@ -215,11 +213,8 @@ def _correct_expression(
     ]
     if misspelt:
         corrected = [node_value if value in misspelt else value for value in values]
-        yield _label_correction(
-            f"change node affinity {key}={misspelt[0]} to {node_value}",
-            problem.patch(replace((*path, "values"), corrected)),
-            key,
-        )
+        patch = problem.patch(replace((*path, "values"), corrected))
+        yield correct(f"change node affinity {key}={misspelt[0]} to {node_value}", patch, slot)
 
 
 def _find_intended_key(key: str, values: Sequence[str], labels: Mapping[str, Any]) -> str | None:
@@ -253,18 +248,9 @@ def _differs_in_zone(key: str, value: str, other: str) -> bool:
 
 
 def _differs_in_digits(value: str, other: object) -> bool:
-    """Return whether two names differ in digits only: ``gpu-1`` is not a typing error for
-    ``gpu-2``.
-    """
+    """Return whether two names differ in digits only: ``gpu-1``, ``gpu-2``. That is no mistake."""
     digits = str.maketrans("0123456789", "0000000000")
     return value.translate(digits) == str(other).translate(digits)
-
-
-def _label_correction(title: str, patch: Patch, key: str) -> Candidate:
-    """Return a correction of a typing error in a label."""
-    return Candidate(
-        title, (patch,), FixSlot(Topic.AFFINITY, key), Preference.CORRECT, corrects=True
-    )
 
 
 def _remove_node_affinity(
@@ -320,6 +306,12 @@ def describes_node(key: str) -> bool:
     return domain in _NODE_LABEL_DOMAINS or (
         domain.endswith("kubernetes.io") and name in ("os", "arch", "instance-type")
     )
+
+
+def name_nodes(names: Sequence[str], limit: int) -> str:
+    """Return ``a, b +3``: the first names, and the number of the others."""
+    more = f" +{len(names) - limit}" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def label_node(verdict: NodeVerdict, labels: Mapping[str, str]) -> Patch:

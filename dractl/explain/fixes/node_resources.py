@@ -6,9 +6,10 @@ from itertools import accumulate
 from msgspec import Struct
 
 from dractl.cluster.state import at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import Path, drop, replace
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.cross_object import AddedByAdmission
 from dractl.model import Quantity
 from dractl.scheduler.rejection import Rejection
@@ -66,9 +67,7 @@ def _end_together(
 def free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Lower the pod's request for a resource, or end the pods on the node that use most of it: one
-    of them, or as many as are needed.
-    """
+    """Lower the pod's request, or end the pods on the node that use most: one, or those needed."""
     resource = rejection.resource or ""
     if resource != "pods":
         yield from _lower_request(problem, verdict, rejection)
@@ -89,25 +88,6 @@ def free_resource(
         yield from _end_together(problem, verdict, tuple(largest_first[:needed]), _MAX_ENDED_PODS)
 
 
-def _remove_resource(
-    problem: FixProblem, resource: str, preference: Preference, effect: str
-) -> Candidate:
-    """Remove a resource that no node offers from the containers."""
-    operations = tuple(
-        drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
-        for c, container in enumerate(problem.question.pod.containers_in("containers"))
-        for field in ("limits", "requests")
-        if resource in container.amounts(field)
-    )
-    return Candidate(
-        f"remove {resource} from the pod's containers",
-        (problem.patch(*operations),),
-        FixSlot(Topic.AMOUNT, resource),
-        preference,
-        effect=effect,
-    )
-
-
 def _remove_absent_resource(
     problem: FixProblem, verdict: NodeVerdict, resource: str
 ) -> Iterator[Candidate]:
@@ -116,13 +96,28 @@ def _remove_absent_resource(
     if allocatable is not None and allocatable.sign():
         return
     if resource.startswith("hugepages-"):
+        preference = Preference.RELAX
         effect = "or set huge pages aside on the node, by the kernel parameter hugepages"
-        yield _remove_resource(problem, resource, Preference.RELAX, effect)
     elif "/" in resource and problem.claims:
-        nodes = problem.scheduler.nodes.values()
-        if not any(resource in node.allocatable for node in nodes):
-            effect = "if a claim of the pod provides the device, or the pod can do without it"
-            yield _remove_resource(problem, resource, Preference.DROP, effect)
+        if any(resource in node.allocatable for node in problem.scheduler.nodes.values()):
+            return
+        preference = Preference.DROP
+        effect = "if a claim of the pod provides the device, or the pod can do without it"
+    else:
+        return
+    operations = (
+        drop(problem.question.value, ("spec", "containers", c, "resources", field, resource))
+        for c, container in enumerate(problem.question.pod.containers_in("containers"))
+        for field in ("limits", "requests")
+        if resource in container.amounts(field)
+    )
+    yield Candidate(
+        f"remove {resource} from the pod's containers",
+        (problem.patch(*operations),),
+        FixSlot(Topic.AMOUNT, resource),
+        preference,
+        effect=effect,
+    )
 
 
 def _lower_request(
@@ -168,13 +163,10 @@ class _DecidingRequest(Struct, frozen=True):
 
     owner: str
     """The words for the container or pod with the request."""
-
     path: Path
     """The ``resources`` that contain it."""
-
     amount: Quantity
     """The amount that it asks for."""
-
     container_amount: Quantity
     """The largest amount of a container."""
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, combine
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, combine
 from dractl.explain.fixes.edits import Operation, append, remove, replace
-from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT
+from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT, name_nodes
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.tolerations import (
     correct_toleration,
     format_toleration,
@@ -14,32 +15,22 @@ from dractl.explain.fixes.tolerations import (
     narrowest_toleration,
 )
 from dractl.explain.reasons.controller_taints import find_taint_controller
+from dractl.explain.reasons.phrases import join_clauses
 from dractl.model import Taint
 from dractl.model.taints import format_taint
-from dractl.scheduler.node_constraints import is_tolerated
-from dractl.scheduler.rejection import Rejection
+from dractl.scheduler.rejection import Rejection, UntoleratedTaint
 from dractl.scheduler.verdict import NodeVerdict
-from dractl.views import Node, Pod
+from dractl.views import Node
 
 _MAX_NAMED_NODES = 3  # in an effect
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
-
-
-def list_blocking_taints(problem: FixProblem, verdict: NodeVerdict) -> list[Taint]:
-    """Return the taints of a node that keep the pod away."""
-    tolerations = Pod(problem.demanding_pod).tolerations
-    return [
-        taint
-        for taint in verdict.node.taints
-        if taint.effect in ("NoSchedule", "NoExecute") and not is_tolerated(taint, tolerations)
-    ]
 
 
 def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     """Uncordon a node, with the taint of its cordon."""
     operations = [remove("spec", "unschedulable")]
-    cordon = [taint for taint in verdict.node.taints if taint.key == CORDON_TAINT]
+    cordon = [taint for taint in verdict.node.taints if taint.key == _CORDON_TAINT]
     if cordon:
         operations.append(_remove_from_node(verdict, cordon))
     yield Candidate(
@@ -47,16 +38,12 @@ def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
         (Patch(f"Node/{verdict.name}", tuple(operations)),),
         FixSlot(Topic.NODE, "uncordon"),
         Preference.RESTORE,
-        effect="; ".join(
-            filter(None, ("if its maintenance is over", _name_similar_nodes(problem, verdict)))
-        ),
+        effect=join_clauses("if its maintenance is over", _name_similar_nodes(problem, verdict)),
     )
 
 
 def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
-    """Name the other nodes that have suitable devices, and that the same filter rejects with the
-    same message.
-    """
+    """Name the other nodes with fitting devices that the same filter rejects alike."""
     similar_nodes = [
         other.name
         for other in problem.case.attempt.nodes
@@ -68,12 +55,7 @@ def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
         and (other.rejection.plugin, other.rejection.texts)
         == (verdict.rejection.plugin, verdict.rejection.texts)
     ]
-    suffix = (
-        f" +{len(similar_nodes) - _MAX_NAMED_NODES}"
-        if len(similar_nodes) > _MAX_NAMED_NODES
-        else ""
-    )
-    return f"or {', '.join(similar_nodes[:_MAX_NAMED_NODES])}{suffix}" if similar_nodes else ""
+    return f"or {name_nodes(similar_nodes, _MAX_NAMED_NODES)}" if similar_nodes else ""
 
 
 def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operation:
@@ -83,16 +65,11 @@ def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operatio
     return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
 
 
-def untaint(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
+def untaint(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
     """Tolerate the taints of a node, or remove them; a controller's taint is removed only if its
     cause is gone.
     """
-    is_cordoned = verdict.node.unschedulable
-    taints = [
-        taint
-        for taint in list_blocking_taints(problem, verdict)
-        if not (is_cordoned and taint.key == CORDON_TAINT)
-    ]
+    taints = [unmet.taint for unmet in rejection.unmet if isinstance(unmet, UntoleratedTaint)]
     controllers = [find_taint_controller(taint.key) for taint in taints]
     if any(controller is not None and controller.removes_node for controller in controllers):
         return  # the node is being removed
@@ -167,7 +144,7 @@ def _remove_taints(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[T
         _untaint_node(verdict, taints),
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.POLICY,
-        effect="; ".join(filter(None, ("for every pod", _name_similar_nodes(problem, verdict)))),
+        effect=join_clauses("for every pod", _name_similar_nodes(problem, verdict)),
     )
 
 
@@ -184,14 +161,12 @@ def _await_node(problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Tain
         (),
         FixSlot(Topic.NODE, f"taint {names}"),
         Preference.RESTORE,
-        effect="; ".join(filter(None, (hint, _name_similar_nodes(problem, verdict)))),
+        effect=join_clauses(hint, _name_similar_nodes(problem, verdict)),
         consequences=_untaint_node(verdict, taints),
     )
 
 
 def _kubelet_message(node: Node) -> str:
-    """Return the message of the condition that says why a node is not ready; empty if it is ready,
-    or unknown.
-    """
+    """Return the message of a node that is not ready; empty if it is ready, or says nothing."""
     ready = node.condition("Ready")
     return ready.message if ready.status == "False" else ""

@@ -5,17 +5,9 @@ nodes.
 from collections.abc import Callable, Iterator
 
 from dractl.cluster.changes import Create
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    combine,
-    fix_for,
-    fix_once_for,
-    order_parts,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, combine, correct, order_parts
 from dractl.explain.fixes.edits import put, remove
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.node_labels import (
     HOSTNAME_LABEL,
     describes_node,
@@ -23,9 +15,10 @@ from dractl.explain.fixes.node_labels import (
     label_node,
 )
 from dractl.explain.fixes.node_resources import end_pods, free_host_ports, free_resource
-from dractl.explain.fixes.node_taints import CORDON_TAINT, list_blocking_taints, uncordon, untaint
+from dractl.explain.fixes.node_taints import uncordon, untaint
 from dractl.explain.fixes.pod_spread import relax_pod_affinity, relax_spread
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.nodes import NoNodes
 from dractl.explain.reasons.pools import SliceNodeMismatch
@@ -47,35 +40,17 @@ def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
     for verdict, first_rejection in refused[:_MAX_NODES]:
-        rejections = _rejections_to_fix(problem, verdict) or [first_rejection]
-        choices = [_make_candidates(problem, verdict, each) for each in rejections]
+        refusals = problem.case.refusals.get(verdict.name) if problem.pod is not None else ()
+        rejections = refusals or (first_rejection,)
+        choices = [
+            list(_MAKERS[each.plugin](problem, verdict, each)) if each.plugin in _MAKERS else []
+            for each in rejections
+        ]
         if len(choices) == 1:
             yield from choices[0]
         elif all(choices):
             smallest = (min(candidates, key=lambda c: c.size) for candidates in choices)
             yield combine(order_parts(smallest))
-
-
-def _rejections_to_fix(problem: FixProblem, verdict: NodeVerdict) -> list[Rejection]:
-    """Return all rejections of a node; each needs a fix of its own."""
-    if problem.pod is None:
-        return []
-    rejections = problem.scheduler.find_rejections(problem.case.pod, verdict.name)
-    # Uncordoning also removes the taint of the cordon.
-    is_cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
-    if is_cordoned and all(
-        taint.key == CORDON_TAINT for taint in list_blocking_taints(problem, verdict)
-    ):
-        return [each for each in rejections if each.plugin != "TaintToleration"]
-    return list(rejections)
-
-
-def _make_candidates(
-    problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
-) -> list[Candidate]:
-    """Return the candidates of the maker for the filter that rejected the node."""
-    maker = _MAKERS.get(rejection.plugin)
-    return list(maker(problem, verdict, rejection)) if maker is not None else []
 
 
 def _remove_node_name(
@@ -117,13 +92,11 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
     removal = remove("spec", "nodeName")
     if hostname:
         selection = put(problem.question.value, ("spec", "nodeSelector", HOSTNAME_LABEL), hostname)
-        yield Candidate(
+        yield correct(
             f"choose node {name} by nodeSelector {HOSTNAME_LABEL}={hostname} instead of nodeName",
-            (problem.patch(removal, selection),),
+            problem.patch(removal, selection),
             FixSlot(Topic.NODE_NAME),
-            Preference.CORRECT,
-            effect="the scheduler allocates claims only of pods that it places",
-            corrects=True,
+            "the scheduler allocates claims only of pods that it places",
         )
     yield Candidate(
         f"remove nodeName {name} from the pod",

@@ -5,22 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace as change_fields
 
-from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
+from dractl.cluster.changes import Change, Create, Delete, Patch
 from dractl.cluster.schedulers import group_name, queue_name, scheduler_of
 from dractl.cluster.state import Key
-from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, correct, make_ending
 from dractl.explain.fixes.edits import Path, put, remove, replace
-from dractl.explain.fixes.owners import Ending
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.settings import recreate_subject
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingPending
@@ -32,6 +26,7 @@ from dractl.explain.reasons.claims import (
 )
 from dractl.explain.reasons.limits import AdminAccessNamespace, ClassMissing, QuotaExceeded
 from dractl.explain.reasons.nodes import NodeFilter
+from dractl.explain.reasons.phrases import join_clauses
 from dractl.explain.reasons.schedulers import UnseenScheduler
 from dractl.explain.reasons.scheduling import NoConsumer
 from dractl.model.nearest import nearest
@@ -76,14 +71,9 @@ def fix_reference(
         yield _rename_field(problem, missing)
         return
     if cause.nearest and problem.pod is not None:
-        change = replace((*missing.path, missing.field), cause.nearest)
-        yield Candidate(
-            f"change {missing.field} {missing.name} to {cause.nearest}",
-            (problem.patch(change),),
-            FixSlot(Topic.NAME, missing.name),
-            Preference.CORRECT,
-            corrects=True,
-        )
+        patch = problem.patch(replace((*missing.path, missing.field), cause.nearest))
+        title = f"change {missing.field} {missing.name} to {cause.nearest}"
+        yield correct(title, patch, FixSlot(Topic.NAME, missing.name))
     if cause.nearest and not cause.elsewhere:
         return  # the intended object exists, so nobody would create another
     for model_name in cause.elsewhere:
@@ -110,13 +100,8 @@ def fix_volume_claim(problem: FixProblem, cause: NodeFilter) -> Iterator[Candida
             if claim == name
         ]
         if meant and operations and problem.pod is not None:
-            yield Candidate(
-                f"change claimName {name} to {meant}",
-                (problem.patch(*operations),),
-                FixSlot(Topic.NAME, name),
-                Preference.CORRECT,
-                corrects=True,
-            )
+            title = f"change claimName {name} to {meant}"
+            yield correct(title, problem.patch(*operations), FixSlot(Topic.NAME, name))
 
 
 class _MissingReference(Struct, frozen=True):
@@ -124,19 +109,14 @@ class _MissingReference(Struct, frozen=True):
 
     kind: str
     """The kind of the object."""
-
     namespace: str
     """The namespace of the object, and of the pod."""
-
     name: str
     """The name of the object."""
-
     pod_claim: str
     """The name of the entry in ``spec.resourceClaims``."""
-
     entry: Mapping[str, Any]
     """The entry."""
-
     path: Path
     """The path of the entry."""
 
@@ -182,13 +162,11 @@ def _rename_field(problem: FixProblem, missing: _MissingReference) -> Candidate:
     kind = next(kind for kind in _FIELD_BY_KIND if kind != missing.kind)
     field = _FIELD_BY_KIND[kind]
     kept = {key: value for key, value in missing.entry.items() if key != missing.field}
-    return Candidate(
+    return correct(
         f"name {missing.name} by {field} instead of {missing.field}",
-        (problem.patch(replace(missing.path, {**kept, field: missing.name})),),
+        problem.patch(replace(missing.path, {**kept, field: missing.name})),
         FixSlot(Topic.NAME, missing.name),
-        Preference.CORRECT,
-        effect=f"{missing.name} is a {kind}",
-        corrects=True,
+        f"{missing.name} is a {kind}",
     )
 
 
@@ -330,21 +308,18 @@ def label_namespace(problem: FixProblem, cause: AdminAccessNamespace) -> Iterato
     value = problem.state.get("Namespace", ("", cause.namespace))
     path = ("metadata", "labels", ADMIN_ACCESS_LABEL)
     labelling = Patch(f"Namespace/{cause.namespace}", (put(value, path, "true"),))
-    effects = ["if this namespace may use adminAccess"]
+    old_label = ""
     if View(value).labels.get(_OLD_ADMIN_LABEL):
-        effects.append(
-            f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}, which is no longer read"
-        )
-    recreation: tuple[Change, ...] = ()
-    if View(problem.pod).uid:
-        recreation = recreate_subject(problem)
-        effects.append(_RECREATION_EFFECT)
+        old_label = f"it has the label of Kubernetes 1.32, {_OLD_ADMIN_LABEL}"
+        old_label += ", which is no longer read"
+    recreation = recreate_subject(problem) if View(problem.pod).uid else ()
+    recreation_effect = _RECREATION_EFFECT if recreation else ""
     yield Candidate(
         f"label namespace {cause.namespace} with {ADMIN_ACCESS_LABEL}=true",
         (labelling, *recreation),
         FixSlot(Topic.NAMESPACE),
         Preference.POLICY,
-        effect="; ".join(effects),
+        effect=join_clauses("if this namespace may use adminAccess", old_label, recreation_effect),
         consequences=(labelling,) if recreation else (),
     )
 
@@ -386,14 +361,7 @@ def _remove_claim(
     is_owned = bool(claim.owners)
     ending = problem.owners.plan_ending([f"{key[0]}/{users[0]}"]) if users and is_owned else None
     if ending is not None:
-        yield Candidate(
-            ending.title,
-            (*ending.changes, *recreation),
-            slot,
-            ending.preference,
-            effect="; ".join(filter(None, (ending.effect, effect))),
-            consequences=ending.deletions,
-        )
+        yield make_ending(ending, slot, join_clauses(ending.effect, effect), recreation)
     elif not users:
         deletion = Delete(f"ResourceClaim/{'/'.join(key)}")
         yield Candidate(
@@ -431,7 +399,7 @@ def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidat
         (removal,),
         FixSlot(Topic.GATES, "removal"),
         Preference.CORRECT,
-        effect="; ".join(filter(None, ("if its owner agrees, who else removes it in time", owner))),
+        effect=join_clauses("if its owner agrees, who else removes it in time", owner),
     )
     yield wait
 
@@ -441,9 +409,7 @@ def _gate_owner(problem: FixProblem, gates: tuple[str, ...]) -> str:
 
     The owner is the queue for Kueue, and otherwise the domain of the gate.
     """
-    owner = workload_target(problem.pod, problem.question.key[0])
-    workload = problem.state.get(*parse_target(owner)) if owner is not None else None
-    for value in (problem.pod, workload):
+    for value in (problem.pod, problem.workload):
         view = View(value)
         queue = view.local_queue or view.annotations.get(_KUEUE_LABEL)
         if queue and any(gate.startswith(_KUEUE_DOMAIN) for gate in gates):
@@ -464,16 +430,17 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in View(problem.pod).spec
     removal = problem.patch(remove("spec", "schedulerName"))
+    use_default = Candidate(
+        "remove schedulerName from the pod, so that the default scheduler schedules it",
+        (removal,),
+        slot,
+        Preference.CORRECT if cause.absent else Preference.ADMIT,
+    )
     if cause.title:
         if is_named and cause.takes_claims and not _is_grouped(problem):
             condition = f"if it need not be {cause.title}; the pod names no group or queue of it"
-            yield Candidate(
-                "remove schedulerName from the pod, so that the default scheduler schedules it",
-                (removal,),
-                slot,
-                Preference.CORRECT if cause.absent else Preference.ADMIT,
-                effect=condition if cause.absent else f"only if it does not run, and {condition}",
-            )
+            condition = condition if cause.absent else f"only if it does not run, and {condition}"
+            yield change_fields(use_default, effect=condition)
         if cause.takes_claims:
             title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")
             start = FixSlot(Topic.SCHEDULER, "start")
@@ -482,20 +449,10 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     if not is_named:
         return
     if cause.nearest and cause.nearest_runs:
-        yield Candidate(
-            f"change schedulerName {cause.plugin} to {cause.nearest}",
-            (problem.patch(replace(("spec", "schedulerName"), cause.nearest)),),
-            slot,
-            Preference.CORRECT,
-            corrects=True,
-        )
+        patch = problem.patch(replace(("spec", "schedulerName"), cause.nearest))
+        yield correct(f"change schedulerName {cause.plugin} to {cause.nearest}", patch, slot)
     elif cause.absent and not cause.nearest:
-        yield Candidate(
-            "remove schedulerName from the pod, so that the default scheduler schedules it",
-            (removal,),
-            slot,
-            Preference.CORRECT,
-        )
+        yield use_default
 
 
 def _is_grouped(problem: FixProblem) -> bool:
@@ -532,18 +489,6 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
         yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
 
 
-def _make_ending(ending: Ending, slot: FixSlot, effect: str) -> Candidate:
-    """Return a candidate that ends pods."""
-    return Candidate(
-        ending.title,
-        ending.changes,
-        slot,
-        ending.preference,
-        effect=effect,
-        consequences=ending.deletions,
-    )
-
-
 def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candidate]:
     """End the first user of a claim that can end, since the claim is reserved for the maximum
     number of pods.
@@ -551,7 +496,7 @@ def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candida
     endings = (problem.owners.plan_ending([user]) for user in users)
     ending = next((ending for ending in endings if ending is not None), None)
     if ending is not None:
-        yield _make_ending(ending, FixSlot(Topic.CLAIM, "reserved"), ending.effect)
+        yield make_ending(ending, FixSlot(Topic.CLAIM, "reserved"), ending.effect)
 
 
 def _end_all_users(
@@ -560,9 +505,8 @@ def _end_all_users(
     """End all other users of a claim, so that it is allocated again."""
     ending = problem.owners.plan_ending(users)
     if ending is not None:
-        effects = (f"claim {claim.key[1]} is allocated again", ending.effect)
-        effect = "; ".join(filter(None, effects))
-        yield _make_ending(ending, FixSlot(Topic.CLAIM, "unpin"), effect)
+        effect = join_clauses(f"claim {claim.key[1]} is allocated again", ending.effect)
+        yield make_ending(ending, FixSlot(Topic.CLAIM, "unpin"), effect)
 
 
 def _deallocate(claim: PodClaim, *, is_reserved: bool) -> Candidate:

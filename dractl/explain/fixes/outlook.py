@@ -9,16 +9,17 @@ from dractl.cluster.changes import Change, Create, Delete, Patch, PatchError, ap
 from dractl.cluster.schedulers import as_default, scheduler_of
 from dractl.cluster.state import Key
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem
+from dractl.explain.fixes.candidates import Candidate
 from dractl.explain.fixes.pod_templates import pods_to_recreate
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
 from dractl.explain.fixes.steps import find_manual_edit
-from dractl.explain.reasons.phrases import abbreviate, plural
+from dractl.explain.reasons.phrases import abbreviate, join_clauses, plural
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
-from dractl.views import DEFAULT_SCHEDULER, Pod
+from dractl.views import DEFAULT_SCHEDULER
 
 _MAX_RIVALS = 16  # pending pods that may take freed devices
 _RECONCILED_KINDS = ("Pod", *WORKLOAD_KINDS)  # kinds to whose changes controllers react
@@ -29,10 +30,8 @@ class Outlook(Struct, frozen=True):
 
     fix: Candidate | None
     """The candidate with its side effects; None if the pod still would not run."""
-
     why: str = ""
     """The reason why the pod would not run."""
-
     behind: bool = False
     """True if only pods ahead in the queue prevent it."""
 
@@ -63,15 +62,14 @@ def predict_outlook(
         *_possible_race(problem, changes, nodes, simulation),
         *simulation.notes,
     )
-    return Outlook(replace(candidate, effect="; ".join(filter(None, effects))))
+    return Outlook(replace(candidate, effect=join_clauses(*effects)))
 
 
 def _describe_failure(problem: FixProblem, simulation: SimulationResult) -> Outlook:
     """Return why a candidate does not help."""
     why = "; ".join(simulation.failed_jobs)
     if not simulation.subject_runs:
-        messages = (why, *simulation.rejections, *_pods_ahead(problem, simulation))
-        why = "; ".join(filter(None, messages))
+        why = join_clauses(why, *simulation.rejections, *_pods_ahead(problem, simulation))
     is_behind = not simulation.failed_jobs and not simulation.rejections
     return Outlook(None, why, behind=is_behind)
 
@@ -96,65 +94,53 @@ def _simulate(
     trial = tuple(map(_name_default_scheduler, candidate.trial))
     try:
         if not candidate.changes:
-            options = _options_of_events(question.key, trial, nodes)
+            # Nobody makes these changes: no controller undoes them.
+            target = "/".join(("Pod", *question.key))
+            is_recreated = any(change.target == target for change in trial)
+            options = SimulationOptions(
+                recreated_pods=(question.key,) if is_recreated else (),
+                extra_changes=trial,
+                candidate_nodes=frozenset(nodes),
+            )
             return simulate(scheduler, (), question.key, options)
         authored = tuple(map(_name_default_scheduler, changes))
         new_pod = apply(scheduler.state, trial).get("Pod", question.key) or pod
-        recreation = _recreate_pods(problem, authored)
+        unowned_pods, deletions = _recreate_pods(problem, authored)
         options = SimulationOptions(
             new_pod_spec=new_pod.get("spec"),
-            recreated_pods=tuple(recreation.unowned_pods),
+            recreated_pods=tuple(unowned_pods),
             extra_changes=tuple(
                 change
                 for change in trial
-                if change not in authored and _kind_of_change(change) not in _RECONCILED_KINDS
+                if change not in authored
+                and parse_target(change.target)[0] not in _RECONCILED_KINDS
             ),
             candidate_nodes=frozenset(nodes),
         )
-        return simulate(scheduler, (*authored, *recreation.deletions), question.key, options)
+        return simulate(scheduler, (*authored, *deletions), question.key, options)
     except PatchError:
         return None
 
 
-def _options_of_events(
-    pod: Key, events: Sequence[Change], nodes: Sequence[str]
-) -> SimulationOptions:
-    """Return the simulation's options for a candidate that nobody applies: time or a driver brings
-    its changes, and no controller undoes them.
+def _recreate_pods(
+    problem: FixProblem, changes: Sequence[Change]
+) -> tuple[list[Key], list[Delete]]:
+    """Recreate the waiting pods that changes reach only then.
+
+    Return the pods that a person recreates or changes, and the deletions of the others.
     """
-    target = "/".join(("Pod", *pod))
-    is_recreated = any(getattr(event, "target", "") == target for event in events)
-    return SimulationOptions(
-        recreated_pods=(pod,) if is_recreated else (),
-        extra_changes=tuple(events),
-        candidate_nodes=frozenset(nodes),
-    )
-
-
-class _Recreation(Struct, frozen=True):
-    """Pods that have to end so that changes reach their successors."""
-
-    unowned_pods: Sequence[Key]
-    """Pods that a person recreates, or changes."""
-
-    deletions: Sequence[Delete]
-    """Deletions of pods that their controllers recreate."""
-
-
-def _recreate_pods(problem: FixProblem, changes: Sequence[Change]) -> _Recreation:
-    """Recreate the waiting pods, if the changes reach only their successors."""
     patches = [change for change in changes if isinstance(change, Patch)]
     pods = dict.fromkeys(
         key
         for patch in patches
         for key in pods_to_recreate(problem.state, problem.subject_question, patch)
     )
-    unowned = [k for k in pods if workload_target(problem.state.get("Pod", k), k[0]) is None]
+    unowned = [k for k in pods if workload_target(problem.state, k) is None]
     unowned += [parse_target(p.target)[1] for p in patches if p.target.startswith("Pod/")]
     deleted = {change.target for change in changes if isinstance(change, Delete)}
     targets = ("/".join(("Pod", *key)) for key in pods if key not in unowned)
     deletions = [Delete(target) for target in targets if target not in deleted]
-    return _Recreation(unowned, deletions)
+    return unowned, deletions
 
 
 def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
@@ -191,13 +177,6 @@ def _name_default_scheduler(change: Change) -> Change:
     return replace(change, operations=operations)
 
 
-def _kind_of_change(change: Change) -> str:
-    """Return the kind of the object that a change is about."""
-    if isinstance(change, Create):
-        return str(change.value.get("kind"))
-    return parse_target(change.target)[0]
-
-
 def _end_first(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> Candidate | None:
@@ -205,19 +184,18 @@ def _end_first(
 
     Return None if that does not help, either.
     """
-    owner = workload_target(problem.pod, problem.question.key[0])
-    if owner is None or not owner.startswith("Deployment/"):
-        return None
-    if problem.state.get(*parse_target(owner)) is None:
+    owner = problem.owner
+    if owner is None or not owner.startswith("Deployment/") or problem.workload is None:
         return None
     strategy = set_strategy(problem, owner, END_FIRST_STRATEGY)
     deployment = owner.replace("/", " ", 1)
-    effects = (candidate.effect, "the quota has no room for one pod more while it rolls out")
     rollout = replace(
         candidate,
         title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {deployment}",
         changes=(strategy, *candidate.changes),
-        effect="; ".join(filter(None, effects)),
+        effect=join_clauses(
+            candidate.effect, "the quota has no room for one pod more while it rolls out"
+        ),
         consequences=candidate.trial,
     )
     simulation = _simulate(problem, rollout, (strategy, *changes), nodes)
@@ -241,11 +219,10 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
     return (f"{plural(len(keys), 'pending pod')} {clause} {verb} for the same: {names}",)
 
 
-def _is_unrelated(pod: Raw | None, key: Key, owner: str | None) -> bool:
-    """Return whether it is unexpected that a pod ends with the pods of the workload ``owner``."""
-    if owner is None:
-        return True
-    return workload_target(pod, key[0]) != owner or Pod(pod).leader_worker_group is not None
+def _is_unrelated(problem: FixProblem, key: Key) -> bool:
+    """Return whether it is unexpected that a pod ends with the pods of the subject's workload."""
+    is_other = problem.owner is None or workload_target(problem.state, key) != problem.owner
+    return is_other or problem.state.pod(key).leader_worker_group is not None
 
 
 def _side_effects(
@@ -256,17 +233,13 @@ def _side_effects(
     """
     changes = (*candidate.trial, *candidate.changes)
     targets = {change.target for change in changes if not isinstance(change, Create)}
-    owner = workload_target(problem.pod, problem.question.key[0])
     ended = [
         "/".join(key)
         for key in (simulation.ended_pods if candidate.changes else ())
-        if "/".join(("Pod", *key)) not in targets
-        and _is_unrelated(problem.state.get("Pod", key), key, owner)
+        if "/".join(("Pod", *key)) not in targets and _is_unrelated(problem, key)
     ]
     ahead = [
-        "/".join(key)
-        for key in _keys_ahead(problem, simulation)
-        if _is_unrelated(problem.state.get("Pod", key), key, owner)
+        "/".join(key) for key in _keys_ahead(problem, simulation) if _is_unrelated(problem, key)
     ]
     effects = []
     if ended:

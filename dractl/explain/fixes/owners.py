@@ -24,7 +24,7 @@ from dractl.cluster.workloads import (
     pods_of_workload,
 )
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.phrases import age
+from dractl.explain.reasons.phrases import age, join_clauses
 from dractl.objects import Raw
 from dractl.views import Pod, View
 from dractl.views.quota import DisruptionBudget
@@ -35,16 +35,12 @@ class Ending(Struct, frozen=True):
 
     title: str
     """The title of a fix, an imperative."""
-
     changes: tuple[Change, ...]
     """The changes that a person applies; empty if the pods end without any."""
-
     deletions: tuple[Change, ...]
     """The deletions of the pods that end by these changes."""
-
     effect: str = ""
     """The loss for others, and what may keep the pods from ending."""
-
     preference: Preference = Preference.END
     """The rank that an engineer would give it."""
 
@@ -103,19 +99,15 @@ class Owners:
     def _combine(self, endings: Sequence[Ending]) -> Ending:
         """Combine several endings into one; effects that they share are named once."""
         deletions = tuple(deletion for ending in endings for deletion in ending.deletions)
-        keys = _list_deleted_pods(deletions)
+        keys = [parse_target(deletion.target)[1] for deletion in deletions]
         stuck_effect = self._explain_stuck_pods(keys)
-        effects = (
-            stuck_effect,
-            *dict.fromkeys(ending.effect for ending in endings),
-            *self._list_exhausted_budgets(keys),
-        )
+        effects = (ending.effect for ending in endings)
         preference = max((ending.preference for ending in endings), default=Preference.END)
         return Ending(
             " and ".join(ending.title for ending in endings),
             tuple(change for ending in endings for change in ending.changes),
             deletions,
-            "; ".join(filter(None, effects)),
+            join_clauses(stuck_effect, *effects, *self._list_exhausted_budgets(keys)),
             Preference.IDLE if stuck_effect else preference,
         )
 
@@ -127,8 +119,7 @@ class Owners:
             pod = self.state.pod(parse_key(pods[0]))
             since = pod.start_time
             age_effect = f"it runs since {since} ({age(since, self._now)})" if since else ""
-            effects = ("nothing re-creates it", age_effect, describe_ownership(pod.raw))
-            effect = "; ".join(filter(None, effects))
+            effect = join_clauses("nothing re-creates it", age_effect, describe_ownership(pod.raw))
         title = f"delete pod {', '.join(pods)}"
         return Ending(title, deletions, deletions, effect, Preference.LAST)
 
@@ -216,15 +207,6 @@ class Owners:
         )
 
 
-def _list_deleted_pods(changes: Iterable[Change]) -> list[Key]:
-    """Return the pods that changes delete."""
-    return [
-        parse_target(change.target)[1]
-        for change in changes
-        if isinstance(change, Delete) and change.target.startswith("Pod/")
-    ]
-
-
 def _scale_down(kind: str, key: Key, active: Sequence[Raw], names: Collection[str]) -> Ending:
     """Lower the replicas of a workload until the pods with the names end."""
     order = _order_deletions(kind, active, names)
@@ -260,10 +242,8 @@ class _DeletionOrder(Struct, frozen=True):
 
     pods: Sequence[Raw]
     """The active pods, in the order of their deletion."""
-
     count: int
     """The number of pods that have to be deleted so that all victims are."""
-
     costs: Mapping[str, int]
     """The deletion costs with which victims have to be marked, by the name of the pod."""
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from dractl.cluster.state import text_at
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import append, drop, remove, replace
 from dractl.explain.fixes.node_resources import end_pods
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.objects import Raw
 from dractl.scheduler.rejection import PodAffinityMismatch, Rejection
 from dractl.scheduler.verdict import NodeVerdict

@@ -26,10 +26,8 @@ def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patc
         return f"for every pod of {kind} {'/'.join(key)}"
     if kind != "ResourceClaimTemplate":
         return ""
-    count = sum(
-        pod_key not in restarted and not Pod(pod).has_ended
-        for pod_key, pod in pods_of_template(state, key)
-    )
+    users = [user for user in pods_of_template(state, key) if user not in restarted]
+    count = sum(not state.pod(user).has_ended for user in users)
     return f"{count} more pod{'s use' if count > 1 else ' uses'} the template" if count else ""
 
 
@@ -42,24 +40,22 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
     kind, key = parse_target(change.target)
     if question.kind != "Pod":
         return []
-    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state, question.key)
     if kind == "ResourceClaimTemplate":
-        replicas = [
-            pod_key
-            for pod_key, pod in pods_of_template(state, key)
-            if owner is not None and Pod(pod).is_pending and workload_target(pod, key[0]) == owner
-        ]
+        users = pods_of_template(state, key) if owner is not None else ()
+        pending = [user for user in users if state.pod(user).is_pending]
+        replicas = [user for user in pending if workload_target(state, user) == owner]
         return replicas or [question.key]
     is_replaced = kind in _ROLLOUT_KINDS or kind == "Job" or "replicas" in str(change)
     return [question.key] if change.target == owner and not is_replaced else []
 
 
-def pods_of_template(state: ClusterState, template: Key) -> Iterator[tuple[Key, Raw]]:
+def pods_of_template(state: ClusterState, template: Key) -> Iterator[Key]:
     """Yield the pods whose claims a ResourceClaimTemplate makes."""
     for key, pod in state.pods.items():
         references = pod.claim_references if key[0] == template[0] else ()
         if any(reference.template_name == template[1] for reference in references):
-            yield key, pod.raw
+            yield key
 
 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
@@ -70,7 +66,7 @@ def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | Non
     DaemonSet controller's affinity, a RuntimeClass's nodeSelector).
     """
     pod = state.get("Pod", key)
-    target = workload_target(pod, key[0])
+    target = workload_target(state, key)
     if target is None or target.partition("/")[0] not in WORKLOAD_KINDS:
         return patch
     workload = state.get(*parse_target(target)) or _stand_in_workload(pod)

@@ -11,7 +11,7 @@ from dractl.explain.fixes.edits import Operation, remove, replace
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.pools import PoolCause
 from dractl.model import Quantity
-from dractl.objects import Raw, items, mapping, newest, slice_of, text
+from dractl.objects import Device, Raw, items, mapping, newest, slice_of
 from dractl.views import View
 from dractl.views.counter_use import counter_uses
 
@@ -21,10 +21,8 @@ class Pool(Struct, frozen=True):
 
     cause: PoolCause
     """The reason."""
-
     name: str
     """The name of the pool, without its driver."""
-
     slices: Mapping[str, Raw]
     """All slices of the pool, by their names."""
 
@@ -113,20 +111,21 @@ def remove_fault(pool: Pool, fault: PoolFault | None) -> Iterator[Candidate]:
 
 def _add_counter(pool: Pool, fault: DanglingCounter) -> Iterator[Candidate]:
     """Add a counter that devices consume to its counter set."""
-    for entry in _entries(pool, "sharedCounters"):
-        if entry.name == fault.counter_set:
-            path = pointer("spec", "sharedCounters", entry.position, "counters", fault.counter)
-            value = {"value": _total_consumption(pool, fault.counter)}
-            addition = {"op": "add", "path": path, "value": value}
-            yield pool.correction(f"counter {fault.counter}", entry.slice_name, addition)
+    value = {"value": _total_consumption(pool, fault.counter)}
+    for slice_name, published in pool.slices.items():
+        for index, counter_set in enumerate(items(View(published).spec.get("sharedCounters"))):
+            if mapping(counter_set).get("name") == fault.counter_set:
+                place = pointer("spec", "sharedCounters", index, "counters", fault.counter)
+                addition = {"op": "add", "path": place, "value": value}
+                yield pool.correction(f"counter {fault.counter}", slice_name, addition)
 
 
 def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
     """Add a counter set with the amounts that all devices consume together."""
     names = dict.fromkeys(
         counter
-        for device in _entries(pool, "devices")
-        for use in counter_uses(device.value)
+        for _, device in _devices(pool)
+        for use in counter_uses(device.fields)
         if use.counter_set == name
         for counter in use.counters
     )
@@ -140,51 +139,31 @@ def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
 
 def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
     """Remove the counters of a device that consumes a counter set that does not exist."""
-    for device in _entries(pool, "devices"):
-        if any(use.counter_set == counter_set for use in counter_uses(device.value)):
-            removal = remove("spec", "devices", device.position, "consumesCounters")
+    for slice_name, device in _devices(pool):
+        if any(use.counter_set == counter_set for use in counter_uses(device.fields)):
+            removal = remove(*device.path, "consumesCounters")
             noun = f"device {device.name} without counter set {counter_set}"
-            yield pool.correction(noun, device.slice_name, removal)
+            yield pool.correction(noun, slice_name, removal)
 
 
 def _remove_duplicate(pool: Pool, name: str) -> Iterator[Candidate]:
     """Remove the last of several devices with the same name."""
-    devices = [device for device in _entries(pool, "devices") if device.name == name]
+    devices = [(slice_name, each) for slice_name, each in _devices(pool) if each.name == name]
     if len(devices) > 1:
-        removal = remove("spec", "devices", devices[-1].position)
-        yield pool.correction(f"device {name} only once", devices[-1].slice_name, removal)
+        slice_name, device = devices[-1]
+        yield pool.correction(f"device {name} only once", slice_name, remove(*device.path[:3]))
 
 
-class _Entry(Struct, frozen=True):
-    """An entry of a list in the spec of a slice."""
-
-    slice_name: str
-    """The name of the slice."""
-
-    position: int
-    """The index in the list."""
-
-    value: Raw
-    """The entry."""
-
-    @property
-    def name(self) -> str:
-        """The name of the device or of the counter set."""
-        return text(self.value.get("name"))
-
-
-def _entries(pool: Pool, field: str) -> Iterator[_Entry]:
-    """Yield the entries of a list in the specs of all slices."""
-    for name, value in pool.slices.items():
-        for index, entry in enumerate(items(View(value).spec.get(field))):
-            yield _Entry(name, index, mapping(entry))
+def _devices(pool: Pool) -> Iterator[tuple[str, Device]]:
+    """Yield the devices of a pool, each after the name of its slice."""
+    return ((name, device) for name, v in pool.slices.items() for device in slice_of(v).devices)
 
 
 def _total_consumption(pool: Pool, counter: str) -> str:
     """Return how much of a counter all devices consume."""
     total = Quantity.parse("0")
-    for device in _entries(pool, "devices"):
-        for use in counter_uses(device.value):
+    for _, device in _devices(pool):
+        for use in counter_uses(device.fields):
             if amount := use.amount(counter):
                 total = total + Quantity.parse(amount)
     return str(total)

@@ -1,20 +1,18 @@
-"""The proof of a candidate: the API server accepts it, the subject is placed after it, and no part
-of it is superfluous.
-"""
+"""Prove a candidate: the API server accepts it, the subject is placed, and it needs each part."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.allocation import DeviceID, list_evicting_taints
-from dractl.cluster.changes import Change, Patch, PatchError, apply, parse_target
+from dractl.allocation import Allocated, DeviceID, find_evicting_taint, list_evicting_taints
+from dractl.cluster.changes import Change, Create, Patch, PatchError, apply, parse_target
 from dractl.cluster.state import ClusterState
 from dractl.explain.ask import CLAIMS, Question, claim_question
 from dractl.explain.fixes import pod_templates
-from dractl.explain.fixes.candidates import Candidate, FixProblem, Topic
+from dractl.explain.fixes.candidates import Candidate, Topic
 from dractl.explain.fixes.outlook import Outlook, predict_outlook
-from dractl.explain.fixes.tolerations import find_evicting_taint
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.obstacles.trial import Trial, ignores_pod
 from dractl.model import DeviceTaint, Target
 from dractl.scheduler.attempt import Scheduler
@@ -148,9 +146,14 @@ def list_lasting_nodes(
     nodes: Iterable[NodeVerdict], evicting: EvictingDevices
 ) -> tuple[NodeVerdict, ...]:
     """Return the nodes whose devices would not evict the subject right after it is placed."""
-    return tuple(
-        node for node in nodes if find_evicting_taint(node.allocator_verdict, evicting) is None
-    )
+    return tuple(node for node in nodes if not evicting or not _evicts(node, evicting))
+
+
+def _evicts(node: NodeVerdict, evicting: EvictingDevices) -> bool:
+    """Decide whether a device that a node gives the subject has a taint that evicts it."""
+    verdict = node.allocator_verdict
+    results = verdict.results if isinstance(verdict, Allocated) else ()
+    return any(find_evicting_taint(result.devices.results, evicting) for result in results)
 
 
 def find_evicting_devices(scheduler: Scheduler) -> EvictingDevices:
@@ -173,16 +176,9 @@ def _retry(
         value = scheduler.state.get(question.kind, question.key)
         if value is None:
             return None
-        pod = next(
-            (
-                c
-                for c in scheduler.state.objects("Pod").values()
-                if c not in problem.state.objects("Pod").values()
-            ),
-            None,
-        )
-        if candidate.slot.topic is Topic.CONSUMER and pod is not None:
-            return scheduler.attempt_pod(pod)
+        match candidate.changes:
+            case [Create(pod)] if candidate.slot.topic is Topic.CONSUMER:
+                return scheduler.attempt_pod(pod)
         return scheduler.attempt_claim(
             claim_question(scheduler.state, Question(question.kind, question.key, value))
         )

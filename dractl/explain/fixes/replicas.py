@@ -7,23 +7,15 @@ from collections.abc import Iterator, Sequence
 from dractl.capacity.binding import bind_copy
 from dractl.cluster.changes import Change, Delete, Patch, apply, parse_target
 from dractl.cluster.state import Key, parse_key
-from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.cluster.workloads import parse_ordinal, pods_of_target, workload_target
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import replace
-from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.pod_templates import pods_of_template
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.requests import replica_count_slot
-from dractl.explain.reasons.amounts import NotEnoughTogether, SearchConflict
-from dractl.explain.reasons.base import HeldDevices
-from dractl.explain.reasons.constraints import ConstraintConflict
+from dractl.explain.reasons.holding import HOLDING_CAUSES, list_holders
 from dractl.explain.reasons.workloads import OwnReplicas
 from dractl.model.names import RequestRef
 from dractl.views import View
@@ -32,26 +24,17 @@ _MAX_REPLICAS = 16  # the maximum number of replicas that are placed one after t
 _MAX_ATTEMPTS = 32  # the limit for all counts together
 
 
-@fix_once_for(HeldDevices, ConstraintConflict, NotEnoughTogether, SearchConflict)
+@fix_once_for(*HOLDING_CAUSES)
 def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
     """Lower the count for every replica, if replicas of the pod's workload hold the devices."""
-    owner = workload_target(problem.pod, problem.question.key[0])
+    owner = problem.owner
     if owner is None:
         return
     subject = problem.question.key
-    holding = {
-        parse_key(holder.pod)
-        for cause in problem.causes
-        for holder in holders_of(cause)
-        if holder.pod
-    } - {subject}
-    if not any(workload_target(problem.state.get("Pod", key), key[0]) == owner for key in holding):
+    holding = {parse_key(h.pod) for h in list_holders(problem.causes) if h.pod} - {subject}
+    if not any(workload_target(problem.state, key) == owner for key in holding):
         return
-    replicas = [
-        key
-        for key, pod in problem.state.objects("Pod").items()
-        if workload_target(pod, key[0]) == owner
-    ]
+    replicas = pods_of_target(problem.state, owner)
     if len(replicas) > _MAX_REPLICAS:
         return
     wanted: dict[RequestRef, int] = {}
@@ -77,21 +60,18 @@ def _lower_count(
     if kind != "ResourceClaimTemplate":
         return None
     subject = problem.question.key
-    users = [
-        key
-        for key, _ in pods_of_template(problem.state, template)
-        if key in replicas and key != subject
-    ]
+    pods = pods_of_template(problem.state, template)
+    users = [pod for pod in pods if pod in replicas and pod != subject]
     deletions = [Delete("/".join(("Pod", *key))) for key in users]
     lowest = max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0)
     for new_count in range(count - 1, lowest, -1):
         changes: tuple[Change, ...] = (editable.put("count", value=new_count), *deletions)
         if _all_fit(problem, changes, [subject, *users]):
-            owner = workload_target(problem.pod, subject[0]) or ""
-            pods = "both" if len(users) == 1 else f"all {len(users) + 1}"
+            owner = problem.owner or ""
+            noun = "both" if len(users) == 1 else f"all {len(users) + 1}"
             return Candidate(
                 f"lower count of {problem.request_name(ref)} from {count} to {new_count} "
-                f"in {pods} pods of {owner.replace('/', ' ', 1)}",
+                f"in {noun} pods of {owner.replace('/', ' ', 1)}",
                 changes,
                 replica_count_slot(ref),
                 Preference.LESS,
@@ -108,7 +88,7 @@ def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     pkg/controller/statefulset).
     """
     kind, _, name = cause.owner.partition(" ")
-    ordinal = _parse_ordinal(problem.question.key[1])
+    ordinal = parse_ordinal(problem.question.key[1])
     workload = problem.state.workload(kind, parse_key(name))
     replicas, first_ordinal = workload.replicas, workload.first_ordinal
     if kind != "StatefulSet" or ordinal is None or replicas is None:
@@ -116,7 +96,7 @@ def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
     later_pods = {
         number: pod
         for pod in cause.pods
-        if (number := _parse_ordinal(pod)) is not None and number > ordinal
+        if (number := parse_ordinal(pod)) is not None and number > ordinal
     }
     for first_ended in sorted(later_pods, reverse=True):
         count = first_ended - first_ordinal
@@ -131,12 +111,6 @@ def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
             degree=replicas - count,
             consequences=tuple(Delete(f"Pod/{pod}") for pod in ended_pods),
         )
-
-
-def _parse_ordinal(pod: str) -> int | None:
-    """Return the number at the end of a pod's name."""
-    number = pod.rpartition("-")[2]
-    return int(number) if number.isdecimal() else None
 
 
 def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:

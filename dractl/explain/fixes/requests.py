@@ -8,17 +8,11 @@ from typing import Any
 from dractl.allocation import RequestSurvey
 from dractl.cluster.changes import Patch, pointer
 from dractl.explain.diagnosis.combinations import devices_that_match
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    EditablePart,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import remove, replace
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import EditablePart, FixProblem
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.capacity import CapacityMissing
 from dractl.explain.reasons.limits import ClassMissing, GateOff
@@ -39,14 +33,12 @@ _MAX_DEVICES_PER_CLAIM = 32  # resource.k8s.io AllocationResultsMaxSize
 @fix_once_for(Cause)
 def lower_counts(problem: FixProblem) -> Iterator[Candidate]:
     """Lower the number of devices: the largest that fits is tried first."""
-    wanted_and_free: dict[RequestRef, tuple[int, int]] = {}
+    surveys_by_ref: dict[RequestRef, list[RequestSurvey]] = {}
     for _, survey in problem.requests():
-        wanted, free = wanted_and_free.get(survey.ref, (0, 0))
-        wanted_and_free[survey.ref] = (
-            max(wanted, survey.wanted),
-            max(free, len(survey.candidates)),
-        )
-    for ref, (wanted, free) in wanted_and_free.items():
+        surveys_by_ref.setdefault(survey.ref, []).append(survey)
+    for ref, surveys in surveys_by_ref.items():
+        wanted = max(survey.wanted for survey in surveys)
+        free = max(len(survey.candidates) for survey in surveys)
         editable = problem.editable_request(ref)
         if editable is None:
             continue
@@ -115,8 +107,16 @@ def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
         if editable is None or survey.mode != "All":
             continue
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
+            domain, _, name = attribute.partition("/")
             for value in _list_shared_values(problem, survey, attribute)[:_MAX_VALUES]:
-                yield _narrow_all_mode(problem, survey, editable, attribute, value)
+                literal = str(value) if isinstance(value, int) else f"'{value}'"
+                expression = f"device.attributes['{domain}'].{name} == {literal}"
+                yield Candidate(
+                    f"limit {problem.request_name(survey.ref)} to {name} {value}",
+                    (editable.append("selectors", {"cel": {"expression": expression}}),),
+                    FixSlot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
+                    Preference.RELAX,
+                )
 
 
 def _list_shared_values(
@@ -134,30 +134,6 @@ def _list_shared_values(
     if len(values) < len(attributes):
         return []
     return sorted((value for value, count in Counter(values).items() if count > 1), key=str)
-
-
-def _narrow_all_mode(
-    problem: FixProblem,
-    survey: RequestSurvey,
-    editable: EditablePart[Request],
-    attribute: str,
-    value: int | str,
-) -> Candidate:
-    """Add a selector for one value of an attribute."""
-    domain, _, name = attribute.partition("/")
-    literal = str(value) if isinstance(value, int) else f"'{value}'"
-    expression = f"device.attributes['{domain}'].{name} == {literal}"
-    selector = {"cel": {"expression": expression}}
-    if editable.part.selectors:
-        patch = editable.add("selectors", "-", value=selector)
-    else:
-        patch = editable.add("selectors", value=[selector])
-    return Candidate(
-        f"limit {problem.request_name(survey.ref)} to {name} {value}",
-        (patch,),
-        FixSlot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
-        Preference.RELAX,
-    )
 
 
 @fix_for(ClassMissing, SelectorFalse, NoSlicesForDriver)

@@ -7,15 +7,22 @@ from msgspec.structs import replace
 
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import parse_key, text_at
-from dractl.cluster.workloads import deletion_rank, pods_of_workload, workload_target
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
+from dractl.cluster.workloads import (
+    deletion_rank,
+    pods_of_target,
+    pods_of_workload,
+    workload_target,
+)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import put, remove, replace as replace_field
-from dractl.explain.fixes.holders import holders_of
+from dractl.explain.fixes.makers import fix_for
 from dractl.explain.fixes.owners import lower_deletion_cost
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.settings import recreate_subject
 from dractl.explain.reasons.claims import ClaimMissing
 from dractl.explain.reasons.cross_object import EvictionLoop, OldTemplate
+from dractl.explain.reasons.holding import list_holders
 from dractl.explain.reasons.workloads import ClaimEach, OldReplicas, OldRevision, OwnReplicas
 from dractl.simulation.controllers import filter_active_pods
 from dractl.views import ClaimTemplate, Pod, Workload
@@ -205,7 +212,9 @@ def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
         if cause.earlier:
             job = f"{name.partition('/')[0]}/{cause.earlier}"
             title = f"wait until Job {job} is done"
-            ending_pods = _list_active_pods(problem, f"Job/{job}")
+            state = problem.state
+            pods = [k for k in pods_of_target(state, f"Job/{job}") if not state.pod(k).has_ended]
+            ending_pods = ["/".join(key) for key in pods]
             effect = (
                 f"set concurrencyPolicy of {cause.owner} to Forbid, so that its runs do not overlap"
             )
@@ -239,15 +248,6 @@ def _advise_parallelism(problem: FixProblem, owner: str) -> str:
     return f"{advice}: in {controller.kind} {controller.name}, which makes it"
 
 
-def _list_active_pods(problem: FixProblem, job: str) -> list[str]:
-    """Return the pods of a Job that have not ended."""
-    return [
-        "/".join(key)
-        for key, pod in problem.state.objects("Pod").items()
-        if workload_target(pod, key[0]) == job and not Pod(pod).has_ended
-    ]
-
-
 @fix_for(ClaimEach)
 def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     """Use one claim for all replicas, if each has its own claim with devices that are configured
@@ -256,7 +256,7 @@ def share_claim(problem: FixProblem, cause: ClaimEach) -> Iterator[Candidate]:
     Sharing works among the pods of one claim (k8s-dra-driver-gpu, GpuConfig.sharing).
     """
     reference = problem.claim_reference(cause.pod_claim)
-    owner = workload_target(problem.pod, problem.question.key[0])
+    owner = problem.owner
     namespace, _, template = cause.template.partition("/")
     value = problem.state.get("ResourceClaimTemplate", (namespace, template))
     if reference is None or owner is None or value is None:
@@ -325,14 +325,10 @@ def add_eviction_effect(problem: FixProblem, cause: EvictionLoop) -> Iterator[Ca
 def _delete_holders(problem: FixProblem, owner: str) -> tuple[Change, ...]:
     """Delete the pods of a workload that hold wanted devices."""
     holders = dict.fromkeys(
-        holder.pod
-        for cause in problem.causes
-        for holder in holders_of(cause)
-        if holder.pod and not holder.finished
+        holder.pod for holder in list_holders(problem.causes) if holder.pod and not holder.finished
     )
-    pods = ((name, problem.state.get("Pod", parse_key(name))) for name in holders)
     return tuple(
         Delete(f"Pod/{name}")
-        for name, pod in pods
-        if pod is not None and workload_target(pod, parse_key(name)[0]) == owner
+        for name in holders
+        if workload_target(problem.state, parse_key(name)) == owner
     )

@@ -1,6 +1,4 @@
-"""The search for fixes: candidates made from causes, each proven by another attempt, the preferred
-ones first.
-"""
+"""The search for fixes: candidates made from causes, proven by attempts, the preferred first."""
 
 from __future__ import annotations
 
@@ -19,17 +17,12 @@ from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Explanation, Fix
 from dractl.explain.ask import Question
 from dractl.explain.fixes import holders, pod_templates
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    combine,
-    make_candidates,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, combine
 from dractl.explain.fixes.joint import JointSearch, chain
+from dractl.explain.fixes.makers import make_candidates
 from dractl.explain.fixes.outlook import Outlook
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.proof import (
     Proven,
     make_authored_changes,
@@ -41,6 +34,7 @@ from dractl.explain.fixes.proof import (
 from dractl.explain.fixes.steps import find_manual_edit, steps
 from dractl.explain.obstacles import Oracle, recreate_subject
 from dractl.explain.reasons.gangs import PodGroupMissing
+from dractl.explain.reasons.phrases import join_clauses
 from dractl.explain.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 
@@ -87,7 +81,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
         if len(search.tried) >= MAX_TRIALS or len(search.proven) >= most:
             break
         search.try_candidate(candidate)
-        if search.found_new_pod:
+        if search.proven and search.proven[-1].candidate.slot.topic is Topic.POD:
             break  # a new pod fits, so nothing else has to change
     return search.result()
 
@@ -124,11 +118,6 @@ class _Search:
         """Candidates after which the pod fits if judged by itself, but does not run in the
         simulation.
         """
-
-    @property
-    def found_new_pod(self) -> bool:
-        """True if the last fix creates the pod again."""
-        return bool(self.proven) and self.proven[-1].candidate.slot.topic is Topic.POD
 
     def try_candidate(self, candidate: Candidate) -> None:
         """Prove a candidate, unless another one of its slot has taken its place."""
@@ -265,9 +254,7 @@ class _Search:
 def _explain_after(
     problem: FixProblem, correction: Candidate, explain: Explain
 ) -> Explanation | None:
-    """Return the answer after a correction that is not enough by itself; None if the correction
-    cannot be applied.
-    """
+    """Return the answer after a correction that is not enough; None where it does not apply."""
     try:
         state = apply(problem.state, correction.trial)
     except PatchError:
@@ -340,10 +327,10 @@ def _add_commands(problem: FixProblem, fix: Fix, remarks: Iterable[str] = ()) ->
         advice = managed.advice
     is_reverted = managed is not None and managed.reverts
     # A part may already have its own remarks.
-    effects = (*fix.effect.split("; "), *remarks, advice if advice not in fix.effect else "")
+    advice = advice if advice not in fix.effect else ""
     return replace(
         fix,
-        effect="; ".join(dict.fromkeys(filter(None, effects))),
+        effect=join_clauses(*fix.effect.split("; "), *remarks, advice),
         steps=() if is_reverted else steps(problem.state, problem.question, fix.changes),
         by_hand=maker or (managed.name if managed is not None and is_reverted else None),
     )

@@ -7,17 +7,11 @@ from collections.abc import Iterator
 from dractl.allocation import Features
 from dractl.cluster.changes import Change, Create, Delete, Patch, parse_target
 from dractl.cluster.state import at, maps_at
-from dractl.cluster.workloads import workload_target
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import replace
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingPending
 from dractl.explain.reasons.claims import ClaimNotCreated
@@ -28,6 +22,7 @@ from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, Upstream
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
 _WAIT_SLOT = FixSlot(Topic.WAIT)
+_REFUSAL_WORDS = ("denied", "forbidden", "is invalid")  # in errors of the claim controller
 # Metadata that the API server writes and that a new pod must not have.
 _SERVER_FIELDS = (
     "uid",
@@ -74,7 +69,7 @@ def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Cand
             "the claim controller tries again with growing delays; "
             "recreate the pod to have it at once",
         )
-    elif not is_refusal(cause.event):
+    elif not any(word in cause.event for word in _REFUSAL_WORDS):
         title = "wait until the claim controller tries again, or recreate the pod"
         yield _wait_candidate(title, "if nothing happens: is kube-controller-manager running?")
 
@@ -112,16 +107,10 @@ def _wait_candidate(title: str, effect: str) -> Candidate:
     return Candidate(title, (), _WAIT_SLOT, Preference.AGAIN, effect=effect, corrects=True)
 
 
-def is_refusal(text: str) -> bool:
-    """Return whether the API server refused the claim, which another attempt would not change."""
-    return any(word in text for word in ("denied", "forbidden", "is invalid"))
-
-
 def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
     """Recreate the waiting pod; if it has a controller, only delete it."""
-    deletion = Delete("/".join(("Pod", *problem.question.key)))
-    pod = problem.state.get("Pod", problem.question.key)
-    if pod is None or workload_target(pod, problem.question.key[0]) is not None:
+    deletion, pod = Delete(problem.target), problem.pod
+    if pod is None or problem.owner is not None:
         return (deletion,)
     metadata = {k: v for k, v in pod["metadata"].items() if k not in _SERVER_FIELDS}
     manifest = {k: v for k, v in pod.items() if k != "status"}

@@ -1,16 +1,18 @@
 """Fixes that only a driver can make, by publishing other slices. No command applies them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from dractl.allocation import PoolFault, RequestSurvey
 from dractl.cel import reading
-from dractl.cluster.changes import Create, Delete, Patch
+from dractl.cluster.changes import Change, Create, Delete, Patch
 from dractl.cluster.driver_workloads import is_equipped, lacks_hardware
-from dractl.explain.fixes.candidates import Candidate, FixProblem, FixSlot, Topic, fix_for
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import put, replace as replace_field
+from dractl.explain.fixes.makers import fix_for
+from dractl.explain.fixes.node_labels import label_node, name_nodes
 from dractl.explain.fixes.pool_repairs import (
     Pool,
     publish_in_one_generation,
@@ -18,6 +20,8 @@ from dractl.explain.fixes.pool_repairs import (
     remove_fault,
 )
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import FixProblem
+from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.cross_object import DriverAbsent, UnknownNodes
 from dractl.explain.reasons.drivers import PluginFault, PluginNotWanted
 from dractl.explain.reasons.pools import (
@@ -30,6 +34,7 @@ from dractl.explain.reasons.pools import (
     PublishedTwice,
 )
 from dractl.objects import selectors_of, slice_of
+from dractl.scheduler.verdict import NodeVerdict
 
 _MAX_NAMED_NODES = 5  # in a title
 # An annotation of a slice that stays, by which the scheduler notices the deletion of others
@@ -124,35 +129,32 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
     """Let a driver that publishes nothing publish devices that match the class and the
     selectors.
     """
-    request = _find_request(problem, cause)
+    driver = cause.driver or ""
+    request = _find_request(problem, [cause], driver)
     nodes = [
         verdict.name
         for verdict in problem.case.attempt.nodes
         if verdict.passes_filters
         and verdict.name in cause.nodes
-        and not lacks_hardware(problem.state.node(verdict.name), cause.driver or "")
+        and not lacks_hardware(problem.state.node(verdict.name), driver)
     ]
-    equipped = (
-        name
-        for name in nodes
-        if cause.driver and is_equipped(problem.state.node(name), cause.driver)
-    )
+    equipped = (name for name in nodes if is_equipped(problem.state.node(name), driver))
     node = next(equipped, next(iter(nodes), None))
     is_headline = isinstance(problem.headline_cause, NoSlicesForDriver)
-    if _is_explained(problem, cause.driver):
+    if _is_explained(problem, driver) or not driver or not is_headline:
         return
-    if is_headline and cause.driver and request is not None and node is not None:
+    if request is not None and node is not None:
         yield Candidate(
-            f"make driver {cause.driver} publish devices",
+            f"make driver {driver} publish devices",
             (),
-            FixSlot(Topic.POOL, cause.driver),
+            FixSlot(Topic.POOL, driver),
             Preference.CLUSTER if cause.nearest else Preference.RESTORE,
             superseded_by=(Topic.SELECTOR,),
             effect=(
                 "is it installed and running? devices were tried on one node, "
                 "whether or not it has the hardware"
             ),
-            consequences=(_create_slice(problem, request, cause.driver, node),),
+            consequences=(_create_slice(problem, request, driver, node),),
         )
 
 
@@ -165,76 +167,48 @@ def _is_explained(problem: FixProblem, driver: str | None) -> bool:
 def label_for_plugin(problem: FixProblem, cause: PluginFault) -> Iterator[Candidate]:
     """Set the label with which the DaemonSet of a driver selects nodes that have the hardware."""
     state = next((plugin for plugin in cause.plugins if isinstance(plugin, PluginNotWanted)), None)
-    key, _, value = state.label.partition("=") if state is not None else ("", "", "")
-    nodes = [
-        verdict.name
-        for verdict in problem.case.attempt.nodes
-        if verdict.name in cause.nodes and verdict.rejection is None
-    ]
-    request = next(
-        (
-            survey
-            for other in problem.causes
-            if isinstance(other, NoSlicesForDriver | NoSlicesOnNode)
-            and other.driver == cause.driver
-            if (survey := _find_request(problem, other)) is not None
-        ),
-        None,
-    )
-    if state is None or not key or not nodes or request is None:
-        return
-    patches = tuple(
-        Patch(f"Node/{name}", (put(node, ("metadata", "labels", key), value),))
-        for name in nodes
-        if (node := problem.state.get("Node", ("", name))) is not None
-    )
-    slices = tuple(_create_slice(problem, request, cause.driver, name) for name in nodes)
-    yield Candidate(
-        f"label {', '.join(nodes[:_MAX_NAMED_NODES])} with {state.label}",
-        patches,
-        FixSlot(Topic.POOL, f"{cause.driver} siblings"),
-        Preference.RESTORE,
-        effect=f"{state.daemon_set} selects its nodes by it, and runs there then",
-        degree=-1,
-        consequences=(*patches, *slices),
-    )
+    nodes = _list_accepting_nodes(problem, cause)
+    request = _find_request(problem, problem.causes, cause.driver)
+    if state is not None and state.label and nodes and request is not None:
+        slices = _create_slices(problem, request, cause.driver, nodes)
+        yield _label_nodes(cause.driver, state.label, state.daemon_set, nodes, slices)
 
 
 @fix_for(DriverAbsent)
 def publish_on_similar_nodes(problem: FixProblem, cause: DriverAbsent) -> Iterator[Candidate]:
     """Let a driver publish on nodes without slices that resemble nodes with slices."""
-    nodes = [
-        verdict.name
-        for verdict in problem.case.attempt.nodes
-        if verdict.name in cause.nodes and verdict.rejection is None
-    ]
+    nodes = _list_accepting_nodes(problem, cause)
     if cause.selector:
-        yield from _label_for_daemon_set(problem, cause, nodes)
+        for candidate in _publish_on_nodes(problem, cause.driver, nodes, ""):
+            slices = candidate.consequences
+            yield _label_nodes(cause.driver, cause.selector, cause.daemon_set, nodes, slices)
         return
     clause = "it has" if len(nodes) == 1 else "they have"
     effect = f"like {cause.like[0]} {clause} {cause.label}; " if cause.like else ""
     yield from _publish_on_nodes(problem, cause.driver, nodes, effect)
 
 
-def _label_for_daemon_set(
-    problem: FixProblem, cause: DriverAbsent, nodes: list[str]
-) -> Iterator[Candidate]:
-    """Set the label by which the driver's DaemonSet selects its nodes."""
-    key, _, value = cause.selector.partition("=")
-    patches = []
-    for name in nodes:
-        node = problem.state.get("Node", ("", name))
-        patches.append(Patch(f"Node/{name}", (put(node, ("metadata", "labels", key), value),)))
-    for candidate in _publish_on_nodes(problem, cause.driver, nodes, ""):
-        yield Candidate(
-            f"label {', '.join(nodes[:_MAX_NAMED_NODES])} with {cause.selector}",
-            tuple(patches),
-            candidate.slot,
-            Preference.RESTORE,
-            effect=f"{cause.daemon_set} selects its nodes by it, and runs there then",
-            degree=-1,
-            consequences=(*patches, *candidate.trial),
-        )
+def _list_accepting_nodes(problem: FixProblem, cause: Cause) -> list[NodeVerdict]:
+    """Return the nodes of a cause that no filter rejects."""
+    nodes = (verdict for verdict in problem.case.attempt.nodes if verdict.rejection is None)
+    return [verdict for verdict in nodes if verdict.name in cause.nodes]
+
+
+def _label_nodes(
+    driver: str, label: str, daemon_set: str, nodes: Sequence[NodeVerdict], slices: Sequence[Change]
+) -> Candidate:
+    """Set the label by which a driver's DaemonSet selects its nodes."""
+    key, _, value = label.partition("=")
+    patches = tuple(label_node(node, {key: value}) for node in nodes)
+    return Candidate(
+        f"label {', '.join(node.name for node in nodes[:_MAX_NAMED_NODES])} with {label}",
+        patches,
+        FixSlot(Topic.POOL, f"{driver} siblings"),
+        Preference.RESTORE,
+        effect=f"{daemon_set} selects its nodes by it, and runs there then",
+        degree=-1,
+        consequences=(*patches, *slices),
+    )
 
 
 @fix_for(NoSlicesOnNode)
@@ -242,40 +216,47 @@ def publish_on_only_node(problem: FixProblem, cause: NoSlicesOnNode) -> Iterator
     """Let a driver publish on the only node that was tried."""
     nodes = problem.case.attempt.nodes
     if len(nodes) == 1 and cause.driver and not _is_explained(problem, cause.driver):
-        names = [verdict.name for verdict in nodes if verdict.rejection is None]
-        yield from _publish_on_nodes(problem, cause.driver, names, "")
+        accepting = [verdict for verdict in nodes if verdict.rejection is None]
+        yield from _publish_on_nodes(problem, cause.driver, accepting, "")
 
 
 def _publish_on_nodes(
-    problem: FixProblem, driver: str, nodes: list[str], effect: str
+    problem: FixProblem, driver: str, nodes: Sequence[NodeVerdict], effect: str
 ) -> Iterator[Candidate]:
     """Let a driver publish on nodes, unless it publishes there under another name."""
-    causes = (c for c in problem.causes if isinstance(c, NoSlicesOnNode) and c.driver == driver)
-    requests = (_find_request(problem, cause) for cause in causes)
-    request = next((request for request in requests if request is not None), None)
+    on_nodes = (cause for cause in problem.causes if isinstance(cause, NoSlicesOnNode))
+    request = _find_request(problem, on_nodes, driver)
+    names = [node.name for node in nodes]
     is_misnamed = any(
-        isinstance(cause, UnknownNodes) and cause.driver == driver and cause.nearest in nodes
+        isinstance(cause, UnknownNodes) and cause.driver == driver and cause.nearest in names
         for cause in problem.causes
     )
     if request is None or not nodes or is_misnamed:
         return
-    names = ", ".join(nodes[:_MAX_NAMED_NODES])
-    if len(nodes) > _MAX_NAMED_NODES:
-        names += f" +{len(nodes) - _MAX_NAMED_NODES}"
     yield Candidate(
-        f"make driver {driver} publish devices on {names}",
+        f"make driver {driver} publish devices on {name_nodes(names, _MAX_NAMED_NODES)}",
         (),
         FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
         effect=f"{effect}is the driver's DaemonSet running there?",
-        consequences=tuple(_create_slice(problem, request, driver, name) for name in nodes),
+        consequences=_create_slices(problem, request, driver, nodes),
     )
 
 
 @fix_for(UnknownNodes)
 def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
     """Let a driver publish under the name of the Node, not under its fully qualified name."""
-    patches = tuple(_rename_nodes(problem, cause))
+    nodes = [name for _, name in problem.state.objects("Node")]
+    patches = []
+    for (_, slice_name), value in problem.state.objects("ResourceSlice").items():
+        published = slice_of(value)
+        if published.driver != cause.driver or published.node not in cause.places:
+            continue
+        short_names = (name for name in nodes if published.node.startswith(f"{name}."))
+        node_name = next(short_names, cause.nearest)
+        if node_name is not None:
+            operation = replace_field(("spec", "nodeName"), node_name)
+            patches.append(Patch(f"ResourceSlice/{slice_name}", (operation,)))
     if patches and cause.nearest is not None:
         yield Candidate(
             f"set NODE_NAME of driver {cause.driver} to the name of its Node",
@@ -286,37 +267,29 @@ def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]
                 f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: "
                 "take it from spec.nodeName (fieldRef)"
             ),
-            consequences=patches,
+            consequences=tuple(patches),
             corrects=True,
         )
 
 
-def _rename_nodes(problem: FixProblem, cause: UnknownNodes) -> Iterator[Patch]:
-    """Yield patches of a driver's slices that name the Node."""
-    nodes = [name for _, name in problem.state.objects("Node")]
-    for (_, slice_name), value in problem.state.objects("ResourceSlice").items():
-        published = slice_of(value)
-        published_name = published.node
-        if published.driver != cause.driver or published_name not in cause.places:
-            continue
-        short_names = (name for name in nodes if published_name.startswith(f"{name}."))
-        node_name = next(short_names, cause.nearest)
-        if node_name is not None:
-            yield Patch(
-                f"ResourceSlice/{slice_name}", (replace_field(("spec", "nodeName"), node_name),)
-            )
-
-
 def _find_request(
-    problem: FixProblem, cause: NoSlicesForDriver | NoSlicesOnNode
+    problem: FixProblem, causes: Iterable[Cause], driver: str
 ) -> RequestSurvey | None:
-    """Find the survey of the request that a cause names."""
-    requests = (survey for _, survey in problem.requests() if survey.ref == cause.request)
-    return next(requests, None)
+    """Find the survey of a request for which a driver has no slices, as one of the causes says."""
+    classes = (NoSlicesForDriver, NoSlicesOnNode)
+    requests = [c.request for c in causes if isinstance(c, classes) and c.driver == driver]
+    surveys = {survey.ref: survey for _, survey in reversed(list(problem.requests()))}
+    return next((surveys[ref] for ref in requests if ref in surveys), None)
+
+
+def _create_slices(
+    problem: FixProblem, request: RequestSurvey, driver: str, nodes: Iterable[NodeVerdict]
+) -> tuple[Create, ...]:
+    """Create a slice with the devices that a request wants on each node."""
+    return tuple(_create_slice(problem, request, driver, node.name) for node in nodes)
 
 
 def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node: str) -> Create:
-    """Make the creation of a slice with the devices that a request wants."""
     device_class = problem.state.get("DeviceClass", ("", request.device_class))
     expressions = [stage.expression or "" for stage in request.stages]
     expressions += [selector.text for selector in selectors_of(device_class or {})]

@@ -24,8 +24,9 @@ from dractl.cluster.changes import (
     parse_target,
 )
 from dractl.cluster.state import ClusterState, Key, map_at
-from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
+from dractl.cluster.workloads import WORKLOAD_KINDS, pods_of_target, workload_target
 from dractl.explain.ask import Question
+from dractl.explain.fixes.candidates import join_patches
 from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.manifests.dumping import dump
 from dractl.model.taints import format_taint
@@ -47,10 +48,8 @@ class Command(Struct, frozen=True):
 
     command: str
     """The command line."""
-
     stdin: str = ""
     """The text on the command's standard input."""
-
     destroys: bool = False
     """True if it deletes something, even if the object is created again."""
 
@@ -70,7 +69,7 @@ def steps(
         return ()
     script = _Script(state, question, _find_deleted_siblings(state, question, changes))
     # The pods of a rollout get their claims from the templates that exist when it begins.
-    for change in sorted(_merge_patches(changes), key=_creates_pods):
+    for change in sorted(join_patches(changes), key=_creates_pods):
         script.add(change)
     return script.commands()
 
@@ -86,21 +85,16 @@ class _Script(Struct):
 
     state: ClusterState
     """The cluster as it is."""
-
     question: Question
     """The question about the waiting pod."""
-
     siblings: Sequence[Key]
     """Pods of the waiting pod's workload that are deleted together with it."""
-
     checks: list[Command] = field(default_factory=list)
     """Commands that prepare and check the actions."""
-
     permissions: list[Command] = field(default_factory=list)
     """Commands after which the API server accepts more. They come first, since dry runs depend on
     them, too.
     """
-
     actions: list[Command] = field(default_factory=list)
     """The commands that change everything else."""
 
@@ -167,19 +161,6 @@ def _recreate_command(state: ClusterState, target: str) -> Command:
     )
 
 
-def _merge_patches(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield the changes, with all patches of an object in the first of them."""
-    merged: dict[object, Change] = {}
-    for number, change in enumerate(changes):
-        if not isinstance(change, Patch):
-            merged[number] = change
-            continue
-        earlier = merged.get(change.target)
-        operations = earlier.operations if isinstance(earlier, Patch) else ()
-        merged[change.target] = Patch(change.target, (*operations, *change.operations))
-    yield from merged.values()
-
-
 def find_manual_edit(
     state: ClusterState, question: Question, changes: Iterable[Change]
 ) -> str | None:
@@ -207,7 +188,7 @@ def _manifest_owner(state: ClusterState, question: Question, target: str) -> str
     its Jobs).
     """
     kind, key = parse_target(target)
-    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state, question.key)
     if target == "/".join(("Pod", *question.key)):
         return owner
     if kind not in (*WORKLOAD_KINDS, "JobSet"):
@@ -222,7 +203,7 @@ def _manifest_owner(state: ClusterState, question: Question, target: str) -> str
     if controller is None or not controller.startswith("Pod/"):
         return controller
     # The controller of the pod is the leader of its LeaderWorkerSet group.
-    leader_owner = workload_target(state.get(*parse_target(controller)), key[0])
+    leader_owner = workload_target(state, parse_target(controller)[1])
     if leader_owner is None:
         return controller
     return _manifest_owner(state, question, leader_owner) or leader_owner
@@ -233,7 +214,6 @@ class _PatchCommands(Struct, frozen=True):
 
     checks: Sequence[Command]
     """Commands that prepare and check it."""
-
     actions: Sequence[Command]
     """Commands that apply it."""
 
@@ -324,7 +304,9 @@ def _scale_command(patch: Patch) -> Command | None:
         return None
     match patch.operations:
         case [{"path": "/spec/replicas", "value": replicas}]:
-            return Command(f"kubectl scale {_slash_arguments(patch.target)} --replicas={replicas}")
+            return Command(
+                f"kubectl scale {kubectl_arguments(patch.target, '/')} --replicas={replicas}"
+            )
     return None
 
 
@@ -351,9 +333,7 @@ def _short_command(target: str, before: Raw | None, after: Raw | None) -> Comman
 
 
 def _label_command(command: str, old: Raw, new: Raw) -> Command | None:
-    """Return a command that changes labels or annotations; None if a key would be read as an
-    option.
-    """
+    """Return a command for labels or annotations; None if it would read a key as an option."""
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if any(key.startswith("-") for key in keys):
         return None
@@ -388,15 +368,13 @@ def _find_deleted_siblings(
     state: ClusterState, question: Question, changes: Sequence[Change]
 ) -> list[Key]:
     """Return the pods of the waiting pod's workload that are deleted together with it."""
-    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state, question.key)
     patches = (change for change in changes if isinstance(change, Patch))
     if owner is None or not any(pods_to_recreate(state, question, patch) for patch in patches):
         return []
     deletions = (parse_target(c.target) for c in changes if isinstance(c, Delete))
     return [
-        key
-        for kind, key in deletions
-        if kind == "Pod" and workload_target(state.get("Pod", key), key[0]) == owner
+        key for kind, key in deletions if kind == "Pod" and workload_target(state, key) == owner
     ]
 
 
@@ -407,7 +385,7 @@ def _propagate(
     are replaced.
     """
     pods = pods_to_recreate(state, question, patch)
-    owner = workload_target(state.get("Pod", question.key), question.key[0])
+    owner = workload_target(state, question.key)
     if pods and owner is None:
         yield _recreate_command(state, "/".join(("Pod", *question.key)))
     elif pods and owner is not None:
@@ -424,18 +402,14 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
     kind = owner.partition("/")[0]
     workload = state.get(*parse_target(owner))
     is_free_job = kind == "Job" and workload is not None and Pod(workload).controller is None
-    if is_free_job and all(
-        key in pods
-        for key, pod in state.objects("Pod").items()
-        if workload_target(pod, key[0]) == owner
-    ):
+    if is_free_job and set(pods_of_target(state, owner)) <= set(pods):
         arguments = kubectl_arguments(owner)
         suspend = f"kubectl patch {arguments} -p"
         yield Command(f"""{suspend} '{{"spec":{{"suspend":true}}}}'""", destroys=True)
         yield Command(f"kubectl wait --for=condition=Suspended {arguments} --timeout=60s")
         yield Command(f"""{suspend} '{{"spec":{{"suspend":false}}}}'""")
     elif len(pods) > _MAX_DELETED_BY_NAME and kind in _RESTARTABLE_KINDS:
-        yield Command(f"kubectl rollout restart {_slash_arguments(owner)}", destroys=True)
+        yield Command(f"kubectl rollout restart {kubectl_arguments(owner, '/')}", destroys=True)
     else:
         names = " ".join(shlex.quote(name) for _, name in pods)
         yield Command(f"kubectl delete pod {names} -n {pods[0][0]}", destroys=True)
@@ -459,23 +433,11 @@ def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
         yield Command(f"kubectl delete pod {' '.join(pods)} -n {namespace}", destroys=True)
 
 
-def kubectl_arguments(target: str) -> str:
+def kubectl_arguments(target: str, separator: str = " ") -> str:
     """Return ``Kind/namespace/name`` as arguments of kubectl: ``kind name -n namespace``."""
-    kind, _, _ = target.partition("/")
-    return f"{kind.lower()} {_name_arguments(target)}"
-
-
-def _slash_arguments(target: str) -> str:
-    """Return ``Kind/namespace/name`` as arguments of kubectl: ``kind/name -n namespace``."""
-    kind, _, _ = target.partition("/")
-    return f"{kind.lower()}/{_name_arguments(target)}"
-
-
-def _name_arguments(target: str) -> str:
-    """Return the name and namespace of a target as arguments of kubectl."""
-    *namespace, name = target.split("/")[1:]
+    kind, *namespace, name = target.split("/")
     option = f" -n {shlex.quote(namespace[0])}" if namespace else ""
-    return f"{shlex.quote(name)}{option}"
+    return f"{kind.lower()}{separator}{shlex.quote(name)}{option}"
 
 
 def _quote_json(operations: Iterable[Raw]) -> str:

@@ -7,28 +7,22 @@ from collections.abc import Iterator
 from dractl.allocation import DeviceID
 from dractl.cluster.changes import Delete, Patch
 from dractl.cluster.state import maps_at
-from dractl.explain.fixes.candidates import (
-    Candidate,
-    EditablePart,
-    FixProblem,
-    FixSlot,
-    Topic,
-    fix_for,
-    fix_once_for,
-)
+from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, correct
 from dractl.explain.fixes.edits import remove
+from dractl.explain.fixes.makers import fix_for, fix_once_for
 from dractl.explain.fixes.preference import Preference
+from dractl.explain.fixes.problem import EditablePart, FixProblem
 from dractl.explain.fixes.tolerations import (
     correct_toleration,
     format_toleration,
     is_near_miss,
     narrowest_toleration,
-    parse_taint,
     reports_damage,
 )
 from dractl.explain.reasons.devices import Tainted
 from dractl.model import Taint
 from dractl.model.names import RequestRef
+from dractl.model.taints import parse_taint
 from dractl.objects import Request, slice_of
 
 _MAX_RULES = 12  # DeviceTaintRules whose deletion is tried
@@ -53,26 +47,19 @@ def _tolerate_taint(
 ) -> Iterator[Candidate]:
     """Correct the toleration that was meant for a taint, or add one."""
     taint = parse_taint(taint_name)
-    toleration = narrowest_toleration(taint)
     request, slot = problem.request_name(ref), FixSlot(Topic.TOLERATION, f"{ref!r} {taint_name}")
     for index, misspelt in enumerate(editable.part.tolerations):
         if is_near_miss(misspelt, taint):
             corrected = correct_toleration(misspelt, taint)
-            yield Candidate(
+            yield correct(
                 f"change the toleration of {format_toleration(misspelt)} in {request} "
                 f"to {format_toleration(corrected)}",
-                (editable.put("tolerations", index, value=corrected),),
+                editable.put("tolerations", index, value=corrected),
                 slot,
-                Preference.CORRECT,
-                corrects=True,
             )
-    if editable.part.tolerations:
-        patch = editable.add("tolerations", "-", value=toleration)
-    else:
-        patch = editable.add("tolerations", value=[toleration])
     yield Candidate(
         f"add a toleration for {taint_name} to {request}",
-        (patch,),
+        (editable.append("tolerations", narrowest_toleration(taint)),),
         slot,
         Preference.ADMIT,
         effect=_condition_of(taint),
@@ -100,7 +87,8 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
                 patch = None if device in seen else _remove_taint(problem, device, taint.key)
                 seen.add(device)
                 if patch is not None:
-                    yield _repair_device(device, taint_name, patch)
+                    words = f"device {device.device} of pool {device.pool}, which"
+                    yield _repair(f"{words} driver {device.driver}", device.pool, taint_name, patch)
             yield from _repair_pools(problem, taint_name, devices)
 
 
@@ -115,29 +103,20 @@ def _repair_pools(
     for (driver, pool), broken in pools.items():
         patches = tuple(p for d in broken if (p := _remove_taint(problem, d, key)) is not None)
         if len(patches) > 1:
-            yield Candidate(
-                f"repair the {len(patches)} devices of pool {pool} that driver {driver} reports "
-                f"with {taint_name}",
-                (),
-                FixSlot(Topic.DEVICE, pool),
-                Preference.REPAIR,
-                effect=_REPAIR_EFFECT,
-                degree=1,
-                consequences=patches,
-                corrects=True,
-            )
+            words = f"the {len(patches)} devices of pool {pool} that driver {driver}"
+            yield _repair(words, pool, taint_name, *patches)
 
 
-def _repair_device(device: DeviceID, taint_name: str, patch: Patch) -> Candidate:
-    """Return a candidate for the repair of a device."""
+def _repair(devices: str, pool: str, taint_name: str, *patches: Patch) -> Candidate:
+    """Return a candidate for the repair of devices of a pool."""
     return Candidate(
-        f"repair device {device.device} of pool {device.pool}, which driver {device.driver} "
-        f"reports with {taint_name}",
+        f"repair {devices} reports with {taint_name}",
         (),
-        FixSlot(Topic.DEVICE, device.pool),
+        FixSlot(Topic.DEVICE, pool),
         Preference.REPAIR,
         effect=_REPAIR_EFFECT,
-        consequences=(patch,),
+        degree=int(len(patches) > 1),
+        consequences=patches,
         corrects=True,
     )
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dractl.allocation import Allocated, DeviceID, Verdict, is_tolerated
-from dractl.model import DeviceTaint, Taint
+from dractl.model import Taint
 from dractl.model.nearest import nearest
 from dractl.model.paths import text_at
 
@@ -28,21 +27,9 @@ _DAMAGE_WORDS = re.compile(
 
 def narrowest_toleration(taint: Taint) -> dict[str, str]:
     """Return the narrowest toleration of a taint."""
-    value = {"value": taint.value} if taint.value else {}
-    operator = "Equal" if value else "Exists"
-    return {
-        "key": taint.key,
-        "operator": operator,
-        **value,
-        **({"effect": taint.effect} if taint.effect else {}),
-    }
-
-
-def parse_taint(text: str) -> Taint:
-    """Parse ``key=value:Effect`` or ``key:Effect``."""
-    name, _, effect = text.rpartition(":")
-    key, _, value = name.partition("=")
-    return Taint(key, value, effect)
+    operator = "Equal" if taint.value else "Exists"
+    fields = {"key": taint.key, "operator": operator, "value": taint.value, "effect": taint.effect}
+    return {name: value for name, value in fields.items() if value}
 
 
 def reports_damage(taint: Taint) -> bool:
@@ -50,27 +37,8 @@ def reports_damage(taint: Taint) -> bool:
     return bool(_DAMAGE_WORDS.search(taint.key) or _DAMAGE_WORDS.search(taint.value))
 
 
-def find_evicting_taint(
-    outcome: Verdict | None, taints: Mapping[DeviceID, tuple[DeviceTaint, ...]]
-) -> DeviceTaint | None:
-    """Find the taint that would evict the pod right after it is scheduled.
-
-    ``taints`` come from :func:`dractl.allocation.list_evicting_taints`.
-    """
-    for result in outcome.results if taints and isinstance(outcome, Allocated) else ():
-        for allocated in result.devices.results:
-            for taint in taints.get(
-                DeviceID(allocated.driver, allocated.pool, allocated.device), ()
-            ):
-                if not is_tolerated(allocated.tolerations, taint):
-                    return taint
-    return None
-
-
 def is_near_miss(toleration: Mapping[str, Any], taint: Taint) -> bool:
-    """Return whether a toleration was probably meant for a taint: its key or value differs only in
-    case or by one letter.
-    """
+    """Return whether a toleration was meant for a taint: a letter or case differs in its words."""
     key, value = text_at(toleration, "key"), text_at(toleration, "value")
     if not key or (key != taint.key and nearest(key, [taint.key], 0.9) is None):
         return False

@@ -119,6 +119,11 @@ def join_names(names: Sequence[str], more: int = 0) -> str:
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
+def join_clauses(*clauses: str) -> str:
+    """Return ``a; b``: the clauses that are not empty, each once."""
+    return "; ".join(dict.fromkeys(filter(None, clauses)))
+
+
 def abbreviate(names: Sequence[str], limit: int = 3) -> str:
     """Return the first few of many names, and the number of the others."""
     return join_names(names[:limit], len(names) - limit)
