@@ -62,6 +62,14 @@ def test_holders_of_two_drivers_end_together() -> None:
     check(faults, state_of(*mixture.objects))
 
 
+def test_a_count_of_held_devices_ends_with_the_holder_of_another_driver() -> None:
+    mixture = make_cluster(SEED)
+    faults = [f for f in FAULTS if f.name in ("GPUs in use", "halves in use", "five GPUs")]
+    for fault in faults:
+        fault.make(mixture)
+    check(faults, state_of(*mixture.objects))
+
+
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_each_fault_of_a_mixture_is_named_and_cured(number: int) -> None:
     mixture = make_mixture(f"{SEED}/{number}", 2 + number % 4)

@@ -49,8 +49,8 @@ class _HeldClaim(Struct, frozen=True):
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods that hold wanted devices, or delete the idle claims that do.
 
-    A single claim is tried first, then two, then one for each driver, then all that one
-    cause names on one node.
+    A single claim is tried first, then two, then one or as many as are wanted for each driver, then
+    all that one cause names on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
@@ -63,8 +63,10 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     for first, second in combinations(paired, 2):
         if None in nodes.values() or nodes[first.name] == nodes[second.name]:
             yield from _release_claims(problem, [first, second], degree=20)
-    for of_each_driver in _list_one_of_each_driver(problem, ordered):
-        yield from _release_claims(problem, of_each_driver, degree=25)
+    wanted = max((survey.wanted for _, survey in problem.requests()), default=1)
+    for count in sorted({1, wanted}):
+        for of_each_driver in _list_some_of_each_driver(problem, ordered, count):
+            yield from _release_claims(problem, of_each_driver, degree=25)
     for cause in problem.causes:
         names = list(dict.fromkeys(holder.claim for holder in list_holders([cause])))
         if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
@@ -79,20 +81,21 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
     return {name: _HeldClaim(name, tuple(holders)) for name, holders in holders_by_claim.items()}
 
 
-def _list_one_of_each_driver(
-    problem: FixProblem, claims: Sequence[_HeldClaim]
+def _list_some_of_each_driver(
+    problem: FixProblem, claims: Sequence[_HeldClaim], count: int
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield a claim for each driver on one node, where devices of several are in use."""
-    by_driver: dict[str | None, dict[str, _HeldClaim]] = {}
+    """Yield ``count`` claims for each driver on one node, where devices of several are in use."""
+    by_driver: dict[str | None, dict[str, list[_HeldClaim]]] = {}
     for claim in claims:
         drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}
         node = by_driver.setdefault(_find_node(problem, claim), {})
-        for driver in drivers:
-            node.setdefault(driver, claim)
-    for first_claims in islice(by_driver.values(), _MAX_ALTERNATIVES):
-        names = {claim.name: claim for claim in first_claims.values()}
-        if len(names) > 1:
-            yield list(names.values())
+        for driver in sorted(drivers):
+            node.setdefault(driver, []).append(claim)
+    for claims_by_driver in islice(by_driver.values(), _MAX_ALTERNATIVES):
+        some = [claim for each in claims_by_driver.values() for claim in each[:count]]
+        distinct = {claim.name: claim for claim in some}
+        if len(claims_by_driver) > 1 and 1 < len(distinct) <= _MAX_HOLDERS:
+            yield list(distinct.values())
 
 
 def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
