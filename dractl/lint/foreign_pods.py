@@ -18,6 +18,7 @@ from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import PodSpec, items, mapping, text
 from dractl.objects.chart_values import chart_pods
+from dractl.objects.pods import misplaced_claims
 from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Record
 from dractl.validation.violation import Violation, dot_path
@@ -80,6 +81,7 @@ def _flag_main_containers(
 ) -> Iterator[Flagged]:
     """Yield the errors in main containers that are written outside the lists of containers."""
     yield from _flag_unlisted(document, specs)
+    yield from _flag_misplaced(document)
     if group(document.value) not in _GROUPS_WITH_VALUES:
         for path, name in _main_container_specs(document.value):
             elsewhere = (spec for at, spec in specs if tuple(at) != tuple(path)[: len(at)])
@@ -350,18 +352,39 @@ def _name(claim: Any) -> str:
     return text(mapping(claim).get("name"))
 
 
-def _lists_of_claims(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
+def _flag_misplaced(document: Document) -> Iterator[Flagged]:
+    """Yield the lists of claims that stand in a wrong place of a container's resources."""
+    for path, resources in _resources(document.value):
+        for inside in misplaced_claims(resources):
+            at, right = (*path, *inside), (*path, "claims")
+            meant = f"claims belongs at {dot_path(right)}"
+            message = f'unknown field "{dot_path(at)}": ' + (
+                meant if len(inside) > 1 else "did you mean claims?"
+            )
+            wrong = Violation(
+                "unknown-field", None, None, at, message, True, nearest="claims", moved_to=right
+            )
+            yield Flagged(wrong, server=False, severity="warning")
+
+
+def _lists_of_claims(value: Any) -> Iterator[tuple[Path, list[Any]]]:
+    for path, resources in _resources(value):
+        if isinstance(claims := resources.get("claims"), list):
+            yield (*path, "claims"), claims
+
+
+def _resources(value: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the resources of the containers in a value, with their paths."""
     if len(path) > _DEPTH:
         return
     if isinstance(value, dict):
         for name, item in value.items():
-            claims = item.get("claims") if name == "resources" and isinstance(item, dict) else None
-            if isinstance(claims, list):
-                yield (*path, name, "claims"), claims
-            yield from _lists_of_claims(item, (*path, name))
+            if name == "resources" and isinstance(item, dict):
+                yield (*path, name), item
+            yield from _resources(item, (*path, name))
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            yield from _lists_of_claims(item, (*path, at))
+            yield from _resources(item, (*path, at))
 
 
 class _PodPlaces(Within):

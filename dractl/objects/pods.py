@@ -6,6 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
+from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers
 from dractl.objects.values import Path, items, mapping
 
@@ -56,6 +57,15 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
                 yield (*self.path, name, "resources", "claims", number), mapping(item)
 
     @property
+    def misplaced(self) -> bool:
+        """True if a container has a list of claims in a wrong place of its resources."""
+        return any(
+            any(misplaced_claims(mapping(mapping(container).get("resources"))))
+            for kind in ("initContainers", "containers")
+            for container in items(self.fields.get(kind))
+        )
+
+    @property
     def implicit_classes(self) -> Iterator[tuple[tuple[Path, ...], str]]:
         """The classes that containers request as extended resources, each with the paths of the
         keys in one container.
@@ -71,3 +81,23 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
                             places.setdefault(key.removeprefix(IMPLICIT_PREFIX), []).append(path)
                 for name, paths in places.items():
                     yield tuple(paths), name
+
+
+def misplaced_claims(resources: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the paths of lists of claims that a container's resources have in a wrong place: with
+    a misspelt key, or below requests or limits, which have quantities only (core/v1
+    ResourceRequirements).
+    """
+    for name, value in resources.items():
+        if name in ("requests", "limits"):
+            for key, inner in mapping(value).items():
+                if _resembles_claims(key, inner):
+                    yield name, key
+        elif name != "claims" and _resembles_claims(name, value):
+            yield (name,)
+
+
+def _resembles_claims(key: Any, value: Any) -> bool:
+    entries = items(value)
+    is_list = bool(entries) and all("name" in mapping(entry) for entry in entries)
+    return is_list and nearest(str(key), ("claims",)) is not None

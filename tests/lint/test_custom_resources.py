@@ -170,3 +170,46 @@ def test_a_misspelt_list_of_a_charts_pod_is_one_mistake() -> None:
     assert "did you mean resourceClaims?" in finding.message
     assert found(APP, "DRA409") == []
     assert found(APP.replace("resourceClaim:", "resourceClaims:"), "DRA003") == []
+
+
+RELEASE_OF_CHART = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: a}
+spec:
+  values:
+    defaultPodOptions:
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
+    controllers:
+      main:
+        containers:
+          app:
+            image: {repository: x}
+            resources:
+              PLACE
+"""
+RESOURCES = "spec.values.controllers.main.containers.app.resources"
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("requests: {claims: [{name: gpu}]}", f'"{RESOURCES}.requests.claims": claims belongs at {RESOURCES}.claims'),
+        ("limits: {claim: [{name: gpu}]}", f'"{RESOURCES}.limits.claim": claims belongs at {RESOURCES}.claims'),
+        ("claim: [{name: gpu}]", f'"{RESOURCES}.claim": did you mean claims?'),
+    ],
+)  # fmt: skip
+def test_a_list_of_claims_in_a_wrong_place_of_resources_is_one_finding(
+    written: str, message: str
+) -> None:
+    """core/v1 ResourceRequirements: requests and limits have quantities, beside them is claims."""
+    text = RELEASE_OF_CHART.replace("PLACE", written)
+    (finding,) = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+    assert (finding.code, finding.position.line) == ("DRA003", 14)
+    assert finding.message == f"unknown field {message}"
+
+
+def test_quantities_and_claims_in_their_places_are_right() -> None:
+    right = "{claims: [{name: gpu}], requests: {cpu: 1}, limits: {memory: 1Gi}}"
+    text = RELEASE_OF_CHART.replace("\n              PLACE", f" {right}")
+    assert found(text, "DRA003") == []

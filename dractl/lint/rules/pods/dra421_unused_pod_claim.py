@@ -73,6 +73,9 @@ def check(run: Run) -> Found:
         for pod in subject.pods:
             if not any(pod.fields.get(name) for name in ("containers", *MAIN)):
                 continue
+            if pod.misplaced:
+                used.update(path for path, _ in pod.claims)  # DRA003 reports the wrong key
+                continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:
                 # DRA409 reports the other name of the claim
