@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -10,17 +10,17 @@ from dractl.inputs import flux
 from dractl.inputs.charts import Release
 from dractl.inputs.deliveries import Chart, Delivery, DeliveryReader, World
 from dractl.inputs.layering import Files, Member
-from dractl.inputs.substitution import Substitution, Variables, substitute_object
+from dractl.inputs.places import SubstitutedPlaces, place_member
+from dractl.inputs.substitution import Variables, list_undefined, substitute_object
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable, read_folder
 from dractl.manifests import Document, read_text
-from dractl.manifests.built import Places
-from dractl.manifests.documents import Path, Provenance, Spot, Within
+from dractl.manifests.documents import Provenance
 from dractl.manifests.load import is_relevant, names_dra
 from dractl.manifests.naming import display_path
 from dractl.manifests.rendered import Rendered, in_template
-from dractl.manifests.source import Position, Source
+from dractl.manifests.source import Source
 from dractl.manifests.text import decode
-from dractl.model.paths import at, text_at
+from dractl.model.paths import text_at
 from dractl.objects import encode_json
 
 _MAX_NAMED_CHARTS = 8
@@ -58,57 +58,40 @@ class WorldDocuments:
             variables = Variables({})
             if flux.is_kustomization(delivery.applier):
                 variables = flux.load_variables(delivery.applier, self._world.find_config)
-            undefined: set[str] = set()
             for member in delivery.members:
                 try:
-                    yield from self._make_documents(delivery, member, variables, undefined)
+                    yield from self._make_documents(delivery, member, variables)
                 except NotRenderable as error:
                     why = f"{member.kind} {member.name} of {delivery.label} was not built"
                     self._reader.skip(member, f"{why}: {error.why}")
             for chart in delivery.charts:
                 yield from self._make_chart(delivery, chart)
-            if undefined:
-                names = ", ".join(f"${{{name}}}" for name in sorted(undefined))
-                self._reader.skip(
-                    delivery.applier,
-                    f"{delivery.label} uses {names}, which nothing in this repository defines",
-                    "Flux puts nothing in its place; define it in postBuild.substitute",
-                    ("spec", "postBuild", "substitute"),
-                )
         self._note_remote()
 
     def _make_documents(
-        self, delivery: Delivery, member: Member, variables: Variables, undefined: set[str]
+        self, delivery: Delivery, member: Member, variables: Variables
     ) -> Iterator[Document]:
-        document = self._place(delivery, member)
+        provenance = Provenance(
+            rendered=f"{delivery.label} of {display_path(delivery.applier.before.file)}",
+            layers=member.patches,
+            world=self._world.name,
+        )
+        written = document = place_member(member, provenance)
         substitution = substitute_object(member.value, variables)
         if substitution.value != member.value:
-            places = _SubstitutedPlaces(document, substitution, delivery.applier)
+            places = SubstitutedPlaces(document, substitution.value, variables)
             document = document.another(substitution.value, places)
-            flux.add_layers(document, [delivery.applier.before])
+            flux.add_layers(document, variables.documents)
         if flux.is_release(member):
             release = replace(member, value=document.value)
             documents = list(self._make_release(release, document))
         else:
             documents = [document] if is_relevant(encode_json(member.value)) else []
-        if any(names_dra(encode_json(item.value)) for item in documents):
-            undefined |= substitution.undefined
+        if substitution.undefined and any(names_dra(encode_json(item.value)) for item in documents):
+            for use in list_undefined(member.value, variables):
+                position = written.locate(use.path, offset=use.offset)
+                self._reader.note_undefined(delivery, use.name, position)
         yield from documents
-
-    def _place(self, delivery: Delivery, member: Member) -> Document:
-        """Return an object with the places of its values in its file and in patches."""
-        before = member.before
-        return Document(
-            before.file,
-            before.index,
-            member.value,
-            _DeliveredPlaces(member.value, before, member.patches),
-            provenance=Provenance(
-                rendered=f"{delivery.label} of {display_path(delivery.applier.before.file)}",
-                layers=member.patches,
-                world=self._world.name,
-            ),
-        )
 
     def _make_release(self, member: Member, document: Document) -> Iterator[Document]:
         """Yield a HelmRelease with its values, and the objects that its chart makes of them."""
@@ -212,41 +195,3 @@ def _in_namespace(document: Document, namespace: str) -> Document:
     if not namespace or not isinstance(metadata, dict):
         return document
     return document.with_value({**document.value, "metadata": {**metadata, "namespace": namespace}})
-
-
-class _DeliveredPlaces(Places):
-    """Finds the values of an object that a controller applies."""
-
-    def source(self, path: Path) -> Spot | None:
-        """Return the source of a value: in a patch, or in the object as it is written."""
-        spot = super().source(path)
-        before = self._outer
-        if spot is None and path and before.editable and before.at(path) == at(self._value, *path):
-            return Spot(before, path)
-        return spot
-
-
-class _SubstitutedPlaces(Within):
-    """Finds the values of an object in which variables are substituted."""
-
-    def __init__(self, outer: Document, substitution: Substitution, applier: Member) -> None:
-        super().__init__(outer)
-        self._value = substitution.value
-        self._applier = applier
-
-    def _is_same(self, path: Path) -> bool:
-        return bool(self._outer.at(path) == at(self._value, *path))
-
-    def locate(self, path: Path, *, key: bool, offset: int | None) -> Position:
-        return self._outer.locate(path, key=key, offset=offset if self._is_same(path) else None)
-
-    def source(self, path: Path) -> Spot | None:
-        """Return the variable that a value consists of, or the source of the value itself."""
-        if self._is_same(path):
-            return self._outer.source(path)
-        text: Any = self._outer.at(path)
-        if not isinstance(text, str) or text[:2] != "${" or text[-1:] != "}":
-            return None
-        place: Path = ("spec", "postBuild", "substitute", text[2:-1])
-        home = self._applier.before
-        return Spot(home, place) if home.at(place) == at(self._value, *path) else None

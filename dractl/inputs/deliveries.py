@@ -27,6 +27,7 @@ from dractl.manifests.documents import Path
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import is_relevant
 from dractl.manifests.naming import display_path
+from dractl.manifests.source import Position
 from dractl.manifests.text import decode
 from dractl.model.paths import at, map_at, text_at
 from dractl.objects import items, mapping
@@ -94,6 +95,7 @@ class DeliveryReader:
         self._urls: dict[str, str] = {}
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._causes: dict[tuple[str, str], list[str]] = {}
+        self._undefined: dict[tuple[str, str], dict[str, Position]] = {}
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -104,10 +106,20 @@ class DeliveryReader:
             if "crd" not in name.lower()  # files of definitions are not judged
         )
         causes = (
-            Skipped(place, f"{_enumerate(labels)} not built: {why}")
+            Skipped(place, f"{_enumerate(labels)} {_was(labels)} not built: {why}")
             for (place, why), labels in self._causes.items()
         )
-        return (*self._skipped.values(), *causes, *remote)
+        return (*self._skipped.values(), *causes, *self._list_undefined(), *remote)
+
+    def _list_undefined(self) -> Iterator[Skipped]:
+        for (_, name), uses in self._undefined.items():
+            position = min(uses.values())
+            yield Skipped(
+                f"{position.file}:{position.line}",
+                f"nothing in this repository defines ${{{name}}} for {_enumerate(list(uses))}",
+                "Flux puts nothing in its place; define it in postBuild.substitute",
+                judged=True,
+            )
 
     def skip(
         self,
@@ -127,6 +139,13 @@ class DeliveryReader:
         if place is not None and at(member.before.value, *place) is not None:
             file = f"{file}:{member.before.locate(place).line}"
         self._skipped.setdefault((member.before.file, why), Skipped(file, why, hint, judged=judged))
+
+    def note_undefined(self, delivery: Delivery, name: str, position: Position) -> None:
+        """Note the first use, in a file, of a variable that nothing defines for a delivery."""
+        applier = delivery.applier.before
+        place = applier.locate(("spec", "postBuild", "substitute"))
+        label = f"{delivery.label} ({display_path(place.file)}:{place.line})"
+        self._undefined.setdefault((position.file, name), {}).setdefault(label, position)
 
     def read(self, paths: Iterable[str]) -> list[World]:
         """Return the objects that the appliers in files apply, by cluster."""
@@ -326,11 +345,15 @@ class DeliveryReader:
 
 
 def _enumerate(labels: Sequence[str]) -> str:
-    """Return the first few names of parts that were not built, as the subject of a sentence."""
+    """Return the first of some names, in a list."""
     names = sorted(set(labels))
     more = len(names) - _MAX_NAMED
-    listed = ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"{listed} {'were' if len(names) > 1 else 'was'}"
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _was(labels: Sequence[str]) -> str:
+    """Return the verb behind a list of names."""
+    return "were" if len(set(labels)) > 1 else "was"
 
 
 def _inline_patch(row: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dractl.inputs.layering import Files, Layers, Member, apply_patch, set_namespace
 from dractl.inputs.patching import NeedsProgram, merge_patch
+from dractl.inputs.places import place_member
 from dractl.inputs.substitution import Variables
 from dractl.inputs.trees import NotInRepository, NotRenderable
 from dractl.manifests import Document, read_text
@@ -143,6 +144,7 @@ def load_variables(member: Member, find: FindConfig) -> Variables:
     Values of Secrets are not read, so that none can get into a report.
     """
     values: dict[str, str | None] = {}
+    spots: dict[str, Spot] = {}
     is_complete = True
     build_ = mapping(at(member.value, "spec", "postBuild"))
     for row in items(build_.get("substituteFrom")):
@@ -151,14 +153,18 @@ def load_variables(member: Member, find: FindConfig) -> Variables:
         if config is None:
             is_complete = is_complete and mapping(row).get("optional") is True
             continue
+        document = place_member(config)
         for field in ("data", "stringData"):
             for key, text in mapping(config.value.get(field)).items():
                 is_open = kind == "ConfigMap" and isinstance(text, str)
                 values[str(key)] = text.replace("\n", "") if is_open else None
+                spots[str(key)] = config.sources.get(str(key)) or Spot(document, (field, key))
         values |= dict.fromkeys(config.files)
+    document = place_member(member)
     for key, text in mapping(build_.get("substitute")).items():
         values[str(key)] = text.replace("\n", "") if isinstance(text, str) else None
-    return Variables(values, is_complete)
+        spots[str(key)] = Spot(document, ("spec", "postBuild", "substitute", key))
+    return Variables(values, is_complete, spots)
 
 
 class ReleaseValues(Struct, frozen=True):

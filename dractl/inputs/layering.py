@@ -16,9 +16,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dractl.inputs.generators import generate
 from dractl.inputs.patching import NeedsProgram, apply_operations, merge_patch, selects
 from dractl.inputs.trees import NotRenderable, TreeReader
 from dractl.manifests import Broken, Document, read_text
+from dractl.manifests.documents import Spot
 from dractl.manifests.embedded import in_text
 from dractl.manifests.kustomize import NAMES, decode_kustomization
 from dractl.manifests.load import is_definition, is_relevant
@@ -93,6 +95,8 @@ class Member(Struct, frozen=True):
     """For a generated ConfigMap, the paths of the files whose text is in ``data``, by the key
     there.
     """
+    sources: Mapping[str, Spot] = MappingProxyType({})
+    """The places of the texts in ``data`` of a generated ConfigMap, by key."""
 
     @property
     def kind(self) -> str:
@@ -240,7 +244,7 @@ class Layers:
         for name in self._names(path, value, "components"):
             made = self.add_component(os.path.join(folder, name), made, way)
         if "configMapGenerator" in value:
-            made += _generate(path, value, self._files.documents(path)[0])
+            made += self._generate(path, value)
         if extra is not None and made:
             raise NeedsProgram(f"{display_path(path)} has {extra}")
         made = self._patch(path, value, made)
@@ -248,6 +252,24 @@ class Layers:
         if isinstance(namespace, str) and namespace:
             made = [set_namespace(member, namespace) for member in made]
         return [_set_labels(member, value) for member in made]
+
+    def _generate(self, path: str, value: Mapping[str, Any]) -> Iterator[Member]:
+        """Yield the ConfigMaps that a kustomization makes of files and literals, without the hashes
+        in their names.
+        """
+        home = self._files.documents(path)[0]
+        rows = value.get("configMapGenerator")
+        for number, row in enumerate(rows if isinstance(rows, list) else ()):
+            if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+                continue
+            data = generate(home, number, row, self._files.content)
+            made = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {name: row[name] for name in ("name", "namespace") if name in row},
+                "data": data.values,
+            }
+            yield Member(made, home, files=data.files, sources=data.spots)
 
     def add_component(
         self, folder: str, members: Sequence[Member], way: tuple[str, ...] = ()
@@ -387,28 +409,3 @@ def _set_labels(member: Member, value: Mapping[str, Any]) -> Member:
     labels = at(member.value, "metadata", "labels")
     merged = {**(labels if isinstance(labels, dict) else {}), **added}
     return replace(member, value=_put_metadata(member.value, "labels", merged))
-
-
-def _generate(path: str, value: Mapping[str, Any], home: Document) -> list[Member]:
-    """Return the ConfigMaps that a kustomization makes of files and literals, with names that lack
-    the hash suffix.
-    """
-    rows = value.get("configMapGenerator")
-    members: list[Member] = []
-    for row in rows if isinstance(rows, list) else ():
-        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
-            continue
-        literals = (str(text).partition("=") for text in items(row.get("literals")))
-        files: dict[str, str] = {}
-        for text in items(row.get("files")):
-            key, equals, name = str(text).rpartition("=")
-            place = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            files[key if equals else os.path.basename(name)] = place
-        made = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {name: row[name] for name in ("name", "namespace") if name in row},
-            "data": {key: literal.strip("\"'") for key, _, literal in literals},
-        }
-        members.append(Member(made, home, files=files))
-    return members

@@ -7,7 +7,7 @@ so a value without quotes there may become a number.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dractl.inputs.trees import NotRenderable
 from dractl.manifests import Document, read_text
+from dractl.manifests.documents import Path, Spot
 
 _NAME = re.compile(r"\w+")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
@@ -42,6 +43,37 @@ class Variables(Struct, frozen=True):
     """Values by name; None for a value that is secret."""
     is_complete: bool = True
     """False if some variables come from an object that the repository does not have."""
+    spots: Mapping[str, Spot] = {}
+    """The places where people write the values, by name."""
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The documents that people write the values in."""
+        return list({id(spot.document): spot.document for spot in self.spots.values()}.values())
+
+
+class Piece(Struct, frozen=True):
+    """A variable in a text, and the part of the substituted text that stands for it."""
+
+    name: str
+    """The name of the variable."""
+    start: int
+    """The offset of the variable in the text as it is written."""
+    end: int
+    """The offset of the end of the variable there."""
+    made: tuple[int, int]
+    """The offsets of the part in the substituted text: of its start and of its end."""
+
+
+class SubstitutedText(Struct, frozen=True):
+    """A text after substitution."""
+
+    text: str
+    """The text."""
+    pieces: Sequence[Piece]
+    """The variables in it, in their order; the nested ones are left out."""
+    undefined: Mapping[str, int]
+    """The offsets, in the text as it is written, of the variables that nothing defines."""
 
 
 class Substitution(Struct, frozen=True):
@@ -51,6 +83,17 @@ class Substitution(Struct, frozen=True):
     """The object."""
     undefined: frozenset[str]
     """Variables that are not defined anywhere; they stay unchanged in the object."""
+
+
+class Use(Struct, frozen=True):
+    """A place in an object that uses a variable which nothing defines."""
+
+    name: str
+    """The name of the variable."""
+    path: Path
+    """The path of the text that has it."""
+    offset: int | None
+    """The offset of the variable in the text; None if the text is a key."""
 
 
 def substitute_object(value: dict[str, Any], variables: Variables) -> Substitution:
@@ -112,39 +155,66 @@ def _resolve(text: str) -> Any:
     return first.value["v"] if isinstance(first, Document) else text
 
 
-def substitute(text: str, variables: Variables, undefined: set[str]) -> str:
-    """Substitute the variables in a text; the names of undefined variables are added to
-    ``undefined``. Raises NotRenderable for a text that is not in the language.
+def list_undefined(value: Any, variables: Variables, path: Path = ()) -> Iterator[Use]:
+    """Yield the uses, in an object as it is written, of variables that nothing defines."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            for variable in substitute(str(name), variables).undefined:
+                yield Use(variable, (*path, name), None)
+            yield from list_undefined(item, variables, (*path, name))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from list_undefined(item, variables, (*path, number))
+    elif isinstance(value, str):
+        for variable, offset in substitute(value, variables).undefined.items():
+            yield Use(variable, path, offset)
+
+
+def substitute(text: str, variables: Variables) -> SubstitutedText:
+    """Substitute the variables in a text. Raises NotRenderable for a text that is not in the
+    language.
     """
-    return _substitute(text, variables, undefined, _Allowance())
+    if "$" not in text:
+        return SubstitutedText(text, (), {})
+    reader = _Reader(text, variables, _Allowance())
+    made = reader.read_all()
+    return SubstitutedText(made, reader.pieces, reader.undefined)
 
 
 def _substitute(text: str, variables: Variables, undefined: set[str], allowance: _Allowance) -> str:
     if "$" not in text:
         return text
-    return _Reader(text, variables, undefined, allowance).read_all()
+    reader = _Reader(text, variables, allowance)
+    made = reader.read_all()
+    undefined.update(reader.undefined)
+    return made
 
 
 class _Reader:
     """Reads a text from left to right, and substitutes variables."""
 
-    def __init__(
-        self, text: str, variables: Variables, undefined: set[str], allowance: _Allowance
-    ) -> None:
+    def __init__(self, text: str, variables: Variables, allowance: _Allowance) -> None:
         self._allowance = allowance
         self._text = text
         self._place = 0
         self._variables = variables
-        self._undefined = undefined
+        self.undefined: dict[str, int] = {}
+        self.pieces: list[Piece] = []
 
     def read_all(self) -> str:
         """Return the whole text after substitution."""
-        parts: list[str] = []
+        made = ""
         while self._place < len(self._text):
-            parts.append(self._read_literal())
+            made += self._read_literal()
             if self._text.startswith("${", self._place):
-                parts.append(self._read_variable(0))
-        return "".join(parts)
+                start = self._place
+                value = self._read_variable(0)
+                name = _NAME.search(self._text, start)
+                if name is not None:
+                    made_at = (len(made), len(made) + len(value))
+                    self.pieces.append(Piece(name[0], start, self._place, made_at))
+                made += value
+        return made
 
     def _read_literal(self) -> str:
         """Return the text up to the next variable; two dollar signs become one."""
@@ -238,7 +308,7 @@ class _Reader:
         if name not in values and self._variables.is_complete:
             if operator in _DEFAULTS:
                 return _FUNCTIONS[operator]("", arguments)
-            self._undefined.add(name)
+            self.undefined.setdefault(name, start)
         return self._text[start : self._place]
 
     def _refuse(self, start: int, why: str) -> NotRenderable:

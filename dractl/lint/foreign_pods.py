@@ -18,7 +18,7 @@ from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
 from dractl.objects import PodSpec, items, mapping, text
 from dractl.objects.chart_values import chart_pods
-from dractl.objects.pods import misplaced_claims
+from dractl.objects.pods import list_misplaced_claims
 from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import Record
 from dractl.validation.violation import Violation, dot_path
@@ -355,7 +355,7 @@ def _name(claim: Any) -> str:
 def _flag_misplaced(document: Document) -> Iterator[Flagged]:
     """Yield the lists of claims that stand in a wrong place of a container's resources."""
     for path, resources in _resources(document.value):
-        for inside in misplaced_claims(resources):
+        for inside in list_misplaced_claims(resources):
             at, right = (*path, *inside), (*path, "claims")
             meant = f"claims belongs at {dot_path(right)}"
             message = f'unknown field "{dot_path(at)}": ' + (

@@ -181,7 +181,9 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     """Return a finding of one of dractl's own rules."""
     document = advice.subject.document
     start, end = advice.span or (None, 0)
-    position = document.locate(advice.path, key=advice.key, offset=start)
+    position = _misspelt_value(document, advice) or document.locate(
+        advice.path, key=advice.key, offset=start
+    )
     if start is not None and end > start:
         last = document.locate(advice.path, offset=end - 1)
         if last.file == position.file:  # otherwise the last value is in another file
@@ -206,6 +208,17 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
         fix=rendered_fix.fix if rendered_fix else direct_fix,
         trial=rendered_fix.trial if rendered_fix else None,
     )
+
+
+def _misspelt_value(document: Document, advice: Advice) -> Position | None:
+    """Return the place, in another file, of a value that advice replaces as a whole: of the
+    variable that has the name of an object. A name that advice does not replace may be right.
+    """
+    fix = advice.fix
+    if fix is None or fix.key or fix.span is not None or fix.path != advice.path or advice.key:
+        return None
+    spot = document.source(advice.path) if document.rendered else None
+    return spot.document.locate(spot.path) if spot is not None else None
 
 
 def _locate(

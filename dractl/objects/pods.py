@@ -60,7 +60,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     def misplaced(self) -> bool:
         """True if a container has a list of claims in a wrong place of its resources."""
         return any(
-            any(misplaced_claims(mapping(mapping(container).get("resources"))))
+            any(list_misplaced_claims(mapping(mapping(container).get("resources"))))
             for kind in ("initContainers", "containers")
             for container in items(self.fields.get(kind))
         )
@@ -83,7 +83,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
                     yield tuple(paths), name
 
 
-def misplaced_claims(resources: Mapping[str, Any]) -> Iterator[Path]:
+def list_misplaced_claims(resources: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the paths of lists of claims that a container's resources have in a wrong place: with
     a misspelt key, or below requests or limits, which have quantities only (core/v1
     ResourceRequirements).

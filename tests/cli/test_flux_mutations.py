@@ -95,6 +95,34 @@ spec:
   sourceRef:
     kind: GitRepository
     name: flux-system
+  patches:
+  - target: {group: kustomize.toolkit.fluxcd.io, kind: Kustomization}
+    patch: |
+      apiVersion: kustomize.toolkit.fluxcd.io/v1
+      kind: Kustomization
+      metadata: {name: any}
+      spec:
+        postBuild:
+          substituteFrom:
+          - {kind: ConfigMap, name: settings}
+          - {kind: ConfigMap, name: amounts}
+""",
+    "apps/settings/settings.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data:
+  MODE: All
+  NIC_CLASS: nic.example.com
+""",
+    "apps/settings/settings.env": "# amounts\n\nCOUNT=1\n",
+    "apps/settings/kustomization.yaml": """\
+resources:
+- settings.yaml
+configMapGenerator:
+- name: amounts
+  envs: [settings.env]
 """,
     "apps/media/kustomization.yaml": """\
 namespace: media
@@ -132,7 +160,7 @@ resources:
     "apps/web/relay/app/kustomization.yaml": "resources:\n- release.yaml\n- template.yaml\n",
     "apps/web/relay/app/release.yaml": release("relay", "resourceClaimTemplateName: relay"),
     "apps/web/relay/app/template.yaml": TEMPLATE.replace("${APP}-gpu", "relay").replace(
-        "gpu.intel.com", "nic.example.com"
+        "gpu.intel.com", "${NIC_CLASS}"
     ),
     "components/namespace/kustomization.yaml": COMPONENT + "resources:\n- namespace.yaml\n",
     "components/namespace/namespace.yaml": """\
@@ -145,16 +173,17 @@ metadata:
 """,
     "components/gpu/kustomization.yaml": COMPONENT + "resources:\n- template.yaml\n",
     "components/gpu/template.yaml": TEMPLATE
-    + "          adminAccess: true\n          allocationMode: All\n",
+    + "          adminAccess: true\n          allocationMode: ${MODE}\n",
     "components/share/kustomization.yaml": COMPONENT + "resources:\n- template.yaml\n",
     "components/share/template.yaml": TEMPLATE
     + """\
           selectors:
           - cel:
-              expression: device.attributes["gpu.intel.com"].model == "${GPU_MODEL:=B580}"
+              expression: device.attributes["gpu.intel.com"].${ATTRIBUTE:=model} == "${GPU_MODEL:=B580}"
           capacity:
             requests:
-              millicores: 100
+              millicores: ${AMOUNT:=100}
+          count: ${COUNT}
 """,
     "components/nic/kustomization.yaml": COMPONENT + "resources:\n- claim.yaml\n",
     "components/nic/claim.yaml": """\
@@ -216,15 +245,15 @@ LIST_PATCH = """\
                 deviceClassName: gpu.intel.com
 """
 IN_COMPONENTS = [
-    Mistake(SHARE, ".model ==", ".modle ==", "DRA713", "modle"),
+    Mistake(SHARE, ":=model}", ":=modle}", "DRA713", "modle"),
     Mistake(SHARE, '["gpu.intel.com"]', '["gpu.inte.com"]', "DRA717", "gpu.inte.com"),
-    Mistake(SHARE, "millicores: 100", "millicores: 100x", "DRA002", "100x"),
-    Mistake(SHARE, "millicores: 100", "milicores: 100", "DRA725", "milicores"),
+    Mistake(SHARE, "=100}", "=100x}", "DRA002", "100x"),
+    Mistake(SHARE, "millicores:", "milicores:", "DRA725", "milicores"),
     Mistake(SHARE, "resource.k8s.io/v1\n", "resource.k8s.io/v1beta1\n", "DRA003", "exactly"),
     Mistake(SHARE, "- name: gpu", "- name: GPU", "DRA103", "GPU"),
     Mistake(GPU, "gpu.intel.com", "gpu.intle.com", "DRA722", "gpu.intle.com"),
-    Mistake(GPU, "Mode: All", "Mode: ExactCount\n          count: 0", "DRA704", "count: 0"),
-    Mistake(GPU, "Mode: All", "Mode: all", "DRA117", "Mode: all"),
+    Mistake(GPU, "Mode: ${MODE}", "Mode: ExactCount\n          count: 0", "DRA704", "count: 0"),
+    Mistake(GPU, "Mode: ${MODE}", "Mode: all", "DRA117", "Mode: all"),
     Mistake(GPU, "adminAccess: true", 'adminAccess: "true"', "DRA002", "adminAccess"),
     Mistake(GPU, "exactly", "exacty", "DRA003", "exacty"),
     Mistake(GPU, "${APP}-gpu", "${APP}-igpu", "DRA423", "${APP}-gpu", FILM),
@@ -233,6 +262,17 @@ IN_COMPONENTS = [
         "components/namespace/namespace.yaml", "admin-access", "other", "DRA119", "adminAccess", GPU
     ),
 ]
+KS = "apps/media/film/ks.yaml"
+SETTINGS = "apps/settings/settings.yaml"
+OF_VARIABLES = [
+    Mistake(KS, "APP: film", "APP: Fi_lm", "DRA532", "Fi_lm"),
+    Mistake(KS, "APP: film", "APP: ''", "DRA532", "APP: ''"),
+    Mistake("apps/media/music/ks.yaml", "APP: music\n", "APP: music\n      AMOUNT: 100x\n", "DRA002", "100x"),
+    Mistake("apps/media/music/ks.yaml", "APP: music\n", "APP: music\n      ATTRIBUTE: modle\n", "DRA713", "modle"),
+    Mistake(SETTINGS, "MODE: All", "MODE: all", "DRA117", "MODE: all"),
+    Mistake(SETTINGS, "CLASS: nic.", "CLASS: nci.", "DRA423", "CLASS: nci."),
+    Mistake("apps/settings/settings.env", "COUNT=1", "COUNT=many", "DRA002", "COUNT=many"),
+]  # fmt: skip
 IN_APPS = [
     Mistake(FILM, "claims:\n              - name: device", "claims:\n              - name: devices", "DRA409", "name: devices"),
     Mistake(MUSIC, "claims:\n              - name: device", "claims:\n              - name: device\n                request: cpu", "DRA422", "request: cpu"),
@@ -242,7 +282,7 @@ IN_APPS = [
     Mistake("apps/media/music/ks.yaml", "APP: music", "APP: musik", "DRA423", "music-gpu", MUSIC),
     Mistake("apps/media/film/ks.yaml", "[../../../../components/gpu]", "[]", "DRA423", "${APP}-gpu", FILM),
     Mistake("apps/web/relay/app/kustomization.yaml", "- template.yaml\n", "", "DRA423", "Name: relay", RELAY),
-    Mistake("apps/web/relay/app/template.yaml", "nic.example.com", "nci.example.com", "DRA423", "nci.example.com"),
+    Mistake("apps/web/relay/app/template.yaml", "${NIC_CLASS}", "nci.example.com", "DRA423", "nci.example.com"),
     Mistake("apps/media/film/ks.yaml", "  postBuild:\n", f"{LIST_PATCH}  postBuild:\n", "DRA153", "requests:"),
 ]  # fmt: skip
 
@@ -279,7 +319,9 @@ def test_the_repository_has_no_finding(capsys: pytest.CaptureFixture[str]) -> No
     assert places(capsys) == []
 
 
-@pytest.mark.parametrize("mistake", IN_COMPONENTS + IN_APPS, ids=lambda item: item.after[:40])
+@pytest.mark.parametrize(
+    "mistake", IN_COMPONENTS + IN_APPS + OF_VARIABLES, ids=lambda item: item.after[:40]
+)
 def test_a_mistake_is_found_at_the_line_that_a_person_edits(
     mistake: Mistake, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -314,15 +356,32 @@ def test_there_are_twenty_mistakes_and_five_components() -> None:
             "apps/media/film/ks.yaml:8: skipped, Kustomization film was not built",
         ),
         (
-            Mistake("apps/media/film/ks.yaml", "APP: film", "NAME: film", "", ""),
-            "apps/media/film/ks.yaml:11: skipped, Kustomization film uses ${APP}",
+            Mistake(KS, "APP: film", "NAME: film", "", ""),
+            (
+                "apps/media/film/app/release.yaml:13 and 1 more: linted, but nothing in this repository defines"
+                " ${APP} for Kustomization film (apps/media/film/ks.yaml:11)"
+            ),
+        ),
+        (
+            Mistake(FILM, "${APP}-gpu", "${APPS}-gpu", "", ""),
+            (
+                "apps/media/film/app/release.yaml:13: linted, but nothing in this repository defines"
+                " ${APPS} for Kustomization film (apps/media/film/ks.yaml:11)"
+            ),
+        ),
+        (
+            Mistake(GPU, "${APP}-gpu", "${APPL}-gpu", "", ""),
+            (
+                "components/gpu/template.yaml:4: linted, but nothing in this repository defines"
+                " ${APPL} for Kustomization film (apps/media/film/ks.yaml:11)"
+            ),
         ),
         (
             Mistake("apps/media/film/ks.yaml", "apps/media/film/app", "apps/film/app", "", ""),
             "apps/media/film/ks.yaml:7: skipped, the Kustomization was not built",
         ),
     ],
-    ids=["resource", "component", "variable", "path"],
+    ids=["resource", "component", "variable", "release", "template", "path"],
 )
 def test_what_cannot_be_built_is_noted_at_the_line_at_fault(
     mistake: Mistake, place: str, capsys: pytest.CaptureFixture[str]

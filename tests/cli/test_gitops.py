@@ -252,7 +252,7 @@ def test_patches_and_variables_of_the_kustomization_above_count(
     write({"apps/media/settings.yaml": settings})
     edit("apps/media/kustomization.yaml", "namespace.yaml,", "namespace.yaml, settings.yaml,")
     (finding,) = report(capsys)["findings"]
-    assert (finding["file"], finding["line"]) == ("components/gpu/template.yaml", 11)
+    assert (finding["file"], finding["line"]) == ("apps/media/settings.yaml", 4)
     assert "gpu.intel.co;" in finding["message"]
 
 
@@ -297,7 +297,8 @@ def test_no_format_shows_the_value_of_a_secret_beside_a_finding(
 def test_undefined_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
     text = notes(capsys)
-    assert "apps/media/film/ks.yaml:10: skipped, Kustomization film uses ${GPU_CLASS}" in text
+    assert "components/gpu/template.yaml:11: linted, but nothing in this repository defines" in text
+    assert "${GPU_CLASS} for Kustomization film (apps/media/film/ks.yaml:10)" in text
     assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
 
 

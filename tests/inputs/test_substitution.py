@@ -5,7 +5,9 @@ import pytest
 from dractl.inputs.substitution import (
     MAX_CHARACTERS,
     MAX_VALUE,
+    Use,
     Variables,
+    list_undefined,
     substitute,
     substitute_object,
 )
@@ -48,15 +50,15 @@ REFUSED = ("${", "${APP", "${}", "${APP-x}", "${ APP }", "//${NO1:}-")
 
 @pytest.mark.parametrize(("text", "expected"), RECORDED)
 def test_substitution_gives_the_text_of_flux(text: str, expected: str) -> None:
-    undefined: set[str] = set()
-    assert substitute(text, VARIABLES, undefined) == expected
-    assert not undefined
+    made = substitute(text, VARIABLES)
+    assert made.text == expected
+    assert not made.undefined
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_substitution_refused_by_flux_is_refused(text: str) -> None:
     with pytest.raises(NotRenderable, match="Flux cannot substitute"):
-        substitute(text, VARIABLES, set())
+        substitute(text, VARIABLES)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("${APP:0:2}", "je"), ("${APP:0}", "jelly")])
@@ -71,28 +73,41 @@ def test_thirty_levels_are_read() -> None:
 
 def test_a_text_with_many_levels_is_refused() -> None:
     with pytest.raises(NotRenderable, match="more levels"):
-        substitute("${A:=" * 10_000, Variables({"B": "1"}), set())
+        substitute("${A:=" * 10_000, Variables({"B": "1"}))
 
 
 def test_undefined_variable_stays_and_is_named() -> None:
-    undefined: set[str] = set()
-    assert substitute("${NOPE}-${APP}", VARIABLES, undefined) == "${NOPE}-jelly"
-    assert undefined == {"NOPE"}
+    made = substitute("${APP}-${NOPE}", VARIABLES)
+    assert made.text == "jelly-${NOPE}"
+    assert made.undefined == {"NOPE": 7}
+
+
+def test_each_variable_is_found_in_the_text_that_is_made() -> None:
+    text = "a ${APP} $$b ${NO:=${N}}${#A}"
+    made = substitute(text, VARIABLES)
+    parts = [(piece.name, made.text[slice(*piece.made)], piece.start) for piece in made.pieces]
+    assert parts == [("APP", "jelly", 2), ("NO", "12", 13), ("A", "5", 24)]
+
+
+def test_uses_of_undefined_variables_have_paths() -> None:
+    value = {"a": [{"${NO}": "x"}, "y ${APP}${NO}${OTHER:=1}"], "b": "${N}"}
+    assert list(list_undefined(value, VARIABLES)) == [
+        Use("NO", ("a", 0, "${NO}"), None),
+        Use("NO", ("a", 1), 8),
+    ]
 
 
 def test_a_secret_is_never_inserted() -> None:
-    undefined: set[str] = set()
-    assert (
-        substitute("a-${SECRET}-${SECRET:=b}", VARIABLES, undefined) == "a-${SECRET}-${SECRET:=b}"
-    )
-    assert not undefined
+    made = substitute("a-${SECRET}-${SECRET:=b}", VARIABLES)
+    assert made.text == "a-${SECRET}-${SECRET:=b}"
+    assert not made.undefined
 
 
 def test_a_default_is_unknown_where_some_variables_are() -> None:
     variables = Variables({"APP": "jelly"}, is_complete=False)
-    undefined: set[str] = set()
-    assert substitute("${APP}-${SIZE:=1}", variables, undefined) == "jelly-${SIZE:=1}"
-    assert not undefined
+    made = substitute("${APP}-${SIZE:=1}", variables)
+    assert made.text == "jelly-${SIZE:=1}"
+    assert not made.undefined
 
 
 def test_scalars_without_quotes_become_numbers() -> None:
@@ -122,4 +137,4 @@ def test_values_do_not_grow_without_bounds() -> None:
     with pytest.raises(NotRenderable, match="larger than an API server takes"):
         substitute_object(value, Variables({"A": "x" * (MAX_CHARACTERS // 50)}))
     with pytest.raises(NotRenderable, match="too large for a pattern"):
-        substitute("${A%%*b}", Variables({"A": "x" * (MAX_VALUE + 1)}), set())
+        substitute("${A%%*b}", Variables({"A": "x" * (MAX_VALUE + 1)}))
