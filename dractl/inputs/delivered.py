@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from dractl.inputs import flux
 from dractl.inputs.charts import Release
 from dractl.inputs.deliveries import Chart, Delivery, DeliveryReader, World
-from dractl.inputs.layering import Files, Member
+from dractl.inputs.layering import Files, Member, apply_patch
+from dractl.inputs.patching import NeedsProgram
 from dractl.inputs.places import SubstitutedPlaces, place_member
 from dractl.inputs.substitution import Variables, list_undefined, substitute_object
 from dractl.inputs.trees import NO_OVERLAY, NotRenderable, read_folder
@@ -17,6 +18,7 @@ from dractl.manifests import Document, read_text
 from dractl.manifests.documents import Provenance
 from dractl.manifests.load import is_relevant, names_dra
 from dractl.manifests.naming import display_path
+from dractl.manifests.post_renderers import list_post_patches
 from dractl.manifests.rendered import Rendered, in_template
 from dractl.manifests.source import Source
 from dractl.manifests.text import decode
@@ -114,7 +116,23 @@ class WorldDocuments:
             flux.release_namespace(member),
             (encode_json(values.value),) if values.value else (),
         )
-        yield from self._render_chart(member, folder, release, layers)
+        for made in self._render_chart(member, folder, release, layers):
+            yield from self._patch(member, document, made)
+
+    def _patch(self, applier: Member, release: Document, made: Document) -> Iterator[Document]:
+        """Yield an object of a chart after the patches of its HelmRelease."""
+        members = [Member(made.value, made)]
+        try:
+            for item in list_post_patches(release):
+                members = apply_patch(members, item.patch, item.target)
+        except NeedsProgram as need:
+            place = f" ({need.place})" if need.place else ""
+            self._reader.skip(
+                applier, f"{made.kind} {made.name} of {applier.name} was not built: {need}{place}"
+            )
+            return
+        for member in members:
+            yield made if member.value is made.value else made.with_value(member.value)
 
     def _chart_name(self, member: Member, kind: str, name: str) -> str:
         """Return the name of a chart; for an OCIRepository, the name of its repository."""

@@ -27,6 +27,7 @@ from dractl.manifests.documents import Path
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import is_relevant
 from dractl.manifests.naming import display_path
+from dractl.manifests.post_renderers import HELM
 from dractl.manifests.source import Position
 from dractl.manifests.text import decode
 from dractl.model.paths import at, map_at, text_at
@@ -35,7 +36,7 @@ from dractl.objects import items, mapping
 _MAX_DEPTH = 16
 _MAX_NAMED = 4
 _MAX_DELIVERIES = 5_000
-_OF_ONE_CLUSTER = frozenset({flux.HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
+_OF_ONE_CLUSTER = frozenset({HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
 
 
 class Chart(Struct, frozen=True):

@@ -20,13 +20,13 @@ from dractl.manifests import Document, read_text
 from dractl.manifests.documents import Path, Spot, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.naming import display_path
+from dractl.manifests.post_renderers import HELM
 from dractl.manifests.source import Position
 from dractl.manifests.text import decode
 from dractl.model.paths import at, text_at
 from dractl.objects import items, mapping
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
-HELM = "helm.toolkit.fluxcd.io"
 VALUES: Path = ("spec", "values")
 
 FindConfig = Callable[[str, str, str], Member | None]

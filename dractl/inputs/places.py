@@ -89,6 +89,7 @@ class SubstitutedPlaces(Within):
     def _locate_character(self, path: Path, offset: int) -> Position:
         """Return the place of a character of a value: in the value of a variable, or beside it."""
         text = str(self._outer.at(path))
+        has_objects = "\n" in text  # a name in them is at its own line, as in _find_culprit
         shift = 0
         for piece in substitute(text, self._variables).pieces:
             start, end = piece.made
@@ -96,7 +97,7 @@ class SubstitutedPlaces(Within):
                 break
             spot = self._variables.spots.get(piece.name)
             if offset < end:
-                if spot is not None:
+                if spot is not None and not has_objects:
                     return spot.document.locate(spot.path, offset=offset - start)
                 return self._outer.locate(path, offset=piece.start)
             shift = piece.end - end

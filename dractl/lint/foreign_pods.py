@@ -13,6 +13,7 @@ from dractl.lint.relevance import group
 from dractl.lint.verdict import Flagged, verdict
 from dractl.manifests import Document, Position
 from dractl.manifests.documents import Path, Provenance, Within
+from dractl.manifests.post_renderers import POST_RENDERERS
 from dractl.model import Target
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers, pod_specs
@@ -62,11 +63,16 @@ def foreign_pods(
     sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
     for path, spec in specs:
-        is_pod = schemas.is_pod(document, tuple(path))
+        is_patch = tuple(path[:2]) == POST_RENDERERS
+        is_pod = True if is_patch else schemas.is_pod(document, tuple(path))
         for flagged in (
             _flag_spec(document, path, spec, target, is_pod) if is_pod is not False else ()
         ):
-            yield flagged if sure or is_pod else replace(flagged, confidence="likely")
+            yield (
+                flagged
+                if sure or (is_pod and not is_patch)
+                else replace(flagged, confidence="likely")
+            )
     for flagged in _flag_main_containers(document, specs):
         yield flagged if sure else replace(flagged, confidence="likely")
 

@@ -14,6 +14,7 @@ from dractl.manifests import Document
 from dractl.manifests.claimspecs import claim_specs
 from dractl.manifests.embedded import is_inline_patch, objects_within
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
+from dractl.manifests.post_renderers import HELM, expand_post_renderers
 from dractl.objects import items, mapping
 from dractl.objects.cluster_autoscaler import CLUSTER_AUTOSCALER, read_cluster_autoscaler
 from dractl.validation.decoding import KUBERNETES_GROUPS
@@ -96,6 +97,8 @@ def readings(
             for inside in claim_specs(document):
                 patch = is_patch(document, kustomizations)
                 yield Reading(manifest(inside), next_number(inside), patch=patch, described=True)
+        if api_group == HELM:
+            document = expand_post_renderers(document)  # noqa: PLW2901
         reason = concern(document.value)
         if reason is None and concerns_autoscaler and _runs_cluster_autoscaler(document):
             reason = "resources"

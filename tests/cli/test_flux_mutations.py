@@ -83,6 +83,31 @@ spec:
 """
 
 
+MONITOR = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: monitor
+spec:
+  chartRef:
+    kind: OCIRepository
+    name: monitor
+  values:
+    resources:
+      claims:
+      - name: nic
+  postRenderers:
+  - kustomize:
+      patches:
+      - target:
+          kind: DaemonSet
+        patch: |
+          - op: add
+            path: /spec/template/spec/resourceClaims
+            value:
+            - name: nic
+              resourceClaimTemplateName: ${APP}
+"""
 FILES = {
     "flux/apps.yaml": """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -157,7 +182,8 @@ resources:
     "apps/web/relay/ks.yaml": flux(
         "relay", "web", "apps/web/relay/app", "[../../../../components/class]"
     ),
-    "apps/web/relay/app/kustomization.yaml": "resources:\n- release.yaml\n- template.yaml\n",
+    "apps/web/relay/app/kustomization.yaml": "resources:\n- release.yaml\n- monitor.yaml\n- template.yaml\n",
+    "apps/web/relay/app/monitor.yaml": MONITOR,
     "apps/web/relay/app/release.yaml": release("relay", "resourceClaimTemplateName: relay"),
     "apps/web/relay/app/template.yaml": TEMPLATE.replace("${APP}-gpu", "relay").replace(
         "gpu.intel.com", "${NIC_CLASS}"
@@ -273,6 +299,25 @@ OF_VARIABLES = [
     Mistake(SETTINGS, "CLASS: nic.", "CLASS: nci.", "DRA423", "CLASS: nci."),
     Mistake("apps/settings/settings.env", "COUNT=1", "COUNT=many", "DRA002", "COUNT=many"),
 ]  # fmt: skip
+POST = "apps/web/relay/app/monitor.yaml"
+STRATEGIC = """\
+        patch: |
+          kind: DaemonSet
+          metadata: {name: monitor}
+          spec:
+            template:
+              spec:
+                resourceClaims:
+                - name: nic
+                  resourceClaimTemplateName: rely
+"""
+IN_POST_RENDERERS = [
+    Mistake(POST, "Name: ${APP}", "Name: ${APP}y", "DRA423", "${APP}y"),
+    Mistake(POST, "resourceClaimTemplateName", "resourceClaimName", "DRA423", "resourceClaimName"),
+    Mistake(POST, "TemplateName: ${APP}", "TemplateNam: ${APP}", "DRA003", "TemplateNam:"),
+    Mistake(POST, "- name: nic\n  post", "- name: nci\n  post", "DRA409", "name: nci"),
+    Mistake(POST, MONITOR[MONITOR.index("        patch: |") :], STRATEGIC, "DRA423", "rely"),
+]
 IN_APPS = [
     Mistake(FILM, "claims:\n              - name: device", "claims:\n              - name: devices", "DRA409", "name: devices"),
     Mistake(MUSIC, "claims:\n              - name: device", "claims:\n              - name: device\n                request: cpu", "DRA422", "request: cpu"),
@@ -320,7 +365,9 @@ def test_the_repository_has_no_finding(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "mistake", IN_COMPONENTS + IN_APPS + OF_VARIABLES, ids=lambda item: item.after[:40]
+    "mistake",
+    IN_COMPONENTS + IN_APPS + OF_VARIABLES + IN_POST_RENDERERS,
+    ids=lambda item: item.after[:40],
 )
 def test_a_mistake_is_found_at_the_line_that_a_person_edits(
     mistake: Mistake, capsys: pytest.CaptureFixture[str]

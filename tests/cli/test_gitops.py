@@ -477,6 +477,77 @@ spec:
     assert ("DRA116", "apps/media/film/app/c.yaml", 10) in places(capsys)
 
 
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: c}
+spec:
+  selector: {matchLabels: {app: c}}
+  template:
+    metadata: {labels: {app: c}}
+    spec: # resourceClaims are added by whoever installs it
+      containers:
+      - name: main
+        image: registry.example.com/c:1
+        resources: {claims: {{ .Values.claims }}}
+"""
+PATCHED = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: c}
+spec:
+  chart:
+    spec:
+      chart: ./charts/c
+      sourceRef: {kind: GitRepository, name: flux-system}
+  values: {claims: '[{name: gpu}]'}
+"""
+OPERATIONS = """\
+  postRenderers:
+  - kustomize:
+      patches:
+      - target: {kind: DaemonSet}
+        patch: |
+          - {op: add, path: /spec/template/spec/resourceClaims, value: [{name: gpu, resourceClaimTemplateName: gpu}]}
+"""
+STRATEGIC = """\
+  postRenderers:
+  - kustomize:
+      patches:
+      - patch: |
+          kind: DaemonSet
+          metadata: {name: c}
+          spec: {template: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]}}}
+"""
+
+
+@pytest.mark.usefixtures("helm")
+def test_a_chart_is_judged_after_the_patches_of_the_release(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write({**CHART, "charts/c/templates/workload.yaml": WORKLOAD})
+    write({"charts/c/values.yaml": '{"count": 1, "claims": "[]"}'})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, c.yaml]\n"})
+    write({"apps/media/film/app/c.yaml": PATCHED})
+    assert ("DRA409", "charts/c/templates/workload.yaml", 12) in places(capsys)
+    write({"apps/media/film/app/c.yaml": PATCHED + OPERATIONS})
+    assert places(capsys) == []
+    write({"apps/media/film/app/c.yaml": PATCHED + OPERATIONS.replace("eName: gpu", "eName: gpus")})
+    assert ("DRA423", "apps/media/film/app/c.yaml", 15) in places(capsys)
+
+
+@pytest.mark.usefixtures("helm")
+def test_a_patch_of_a_release_that_needs_kustomize_is_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write({**CHART, "charts/c/templates/workload.yaml": WORKLOAD})
+    write({"charts/c/values.yaml": '{"count": 1, "claims": "[]"}'})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, c.yaml]\n"})
+    write({"apps/media/film/app/c.yaml": PATCHED + STRATEGIC})
+    assert places(capsys) == []
+    assert "a patch of DaemonSet c needs kustomize (apps/media/film/app/c.yaml:14)" in notes(capsys)
+
+
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(("namespace", "is_found"), [("gpu-team", False), ("other", True)])
 def test_objects_of_a_chart_are_in_the_namespace_of_the_release(
