@@ -302,7 +302,7 @@ def _flag_unlisted(
     pod_paths = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         pod_paths.add(pod.path)
-        misspelt = None if pod.claims else _find_misspelt_list(pod)
+        misspelt = None if pod.claims else _find_misspelt_list(document, pod)
         if misspelt is not None:
             yield misspelt
             continue
@@ -318,17 +318,21 @@ def _flag_unlisted(
                 )
 
 
-def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
-    """Return the error of a key of a chart's pod that is nearly ``resourceClaims``."""
-    for name, value in mapping(pod.fields.get("pod")).items():
-        if nearest(str(name), ("resourceClaims",)) and items(value):
-            path = (*pod.path, "pod", str(name))
-            message = f'unknown field "{dot_path(path)}": did you mean resourceClaims?'
-            wrong = Violation(
-                "unknown-field", None, None, path, message, True, nearest="resourceClaims",
-                moved_to=(*path[:-1], "resourceClaims"),
-            )  # fmt: skip
-            return Flagged(wrong, server=False, severity="warning")
+def _find_misspelt_list(document: Document, pod: PodSpec[Document]) -> Flagged | None:
+    """Return the error of a key of a chart's pod, or of the options of all its pods, that is nearly
+    ``resourceClaims``.
+    """
+    above = pod.path[: pod.path.index("controllers")]
+    for home in ((*pod.path, "pod"), (*above, "defaultPodOptions")):
+        for name, value in mapping(document.at(home)).items():
+            if nearest(str(name), ("resourceClaims",)) and items(value):
+                path = (*home, str(name))
+                message = f'unknown field "{dot_path(path)}": did you mean resourceClaims?'
+                wrong = Violation(
+                    "unknown-field", None, None, path, message, True, nearest="resourceClaims",
+                    moved_to=(*home, "resourceClaims"),
+                )  # fmt: skip
+                return Flagged(wrong, server=False, severity="warning")
     return None
 
 

@@ -209,6 +209,15 @@ def test_a_list_of_claims_in_a_wrong_place_of_resources_is_one_finding(
     assert finding.message == f"unknown field {message}"
 
 
+def test_misspelt_claims_of_all_pods_of_a_chart_are_found_at_the_key() -> None:
+    text = RELEASE_OF_CHART.replace("PLACE", "claims: [{name: gpu}]")
+    (finding,) = found(text.replace("resourceClaims", "resourceClaim"), "DRA003")
+    assert finding.position.line == 7
+    assert finding.message == (
+        'unknown field "spec.values.defaultPodOptions.resourceClaim": did you mean resourceClaims?'
+    )
+
+
 def test_quantities_and_claims_in_their_places_are_right() -> None:
     right = "{claims: [{name: gpu}], requests: {cpu: 1}, limits: {memory: 1Gi}}"
     text = RELEASE_OF_CHART.replace("\n              PLACE", f" {right}")

@@ -316,8 +316,15 @@ def _advise_other_object(
 
 
 def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Found:
-    """Yield advice on the only object of the kind in the file, if nothing uses it."""
+    """Yield advice on the only object of the kind in the file, or among the objects that Flux or
+    Argo CD applies with it, if nothing uses it.
+    """
     beside = [other for other in run.of(kind) if other.document.file == subject.document.file]
+    place = "this file has"
+    if not beside and subject.document.world is not None:
+        rendered = subject.document.rendered
+        beside = [other for other in run.of(kind) if other.document.rendered == rendered]
+        place = f"{rendered} applies"
     if len(beside) != 1 or not beside[0].name or not may_share_namespace(beside[0], subject):
         return
     (other,) = beside
@@ -328,7 +335,7 @@ def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, na
     yield Advice(
         subject,
         path,
-        f"unknown {kind} {name}; this file has {other.name}, which nothing uses",
+        f"unknown {kind} {name}; {place} {other.name}, which nothing uses",
         help=f"if it is meant, write {field}: {other.name}",
         confidence="likely" if alike else "possible",
         severity="warning" if alike else "info",
