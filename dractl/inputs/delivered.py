@@ -60,6 +60,8 @@ class WorldDocuments:
             variables = Variables({})
             if flux.is_kustomization(delivery.applier):
                 variables = flux.load_variables(delivery.applier, self._world.find_config)
+                if self._reader.may_lack_patches(delivery.applier):
+                    variables = replace(variables, is_complete=False)
             for member in delivery.members:
                 try:
                     yield from self._make_documents(delivery, member, variables)

@@ -38,6 +38,11 @@ _MAX_NAMED = 4
 _MAX_DELIVERIES = 5_000
 _OF_ONE_CLUSTER = frozenset({HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
 
+_ARTIFACTS = frozenset({"OCIRepository", "Bucket"})
+"""Sources that may be this repository if it has the path (fluxcd/kustomize-controller
+api/v1/reference_types.go CrossNamespaceSourceReference).
+"""
+
 
 class Chart(Struct, frozen=True):
     """A chart of this repository that an Application installs."""
@@ -94,6 +99,7 @@ class DeliveryReader:
         self._layers = Layers(files)
         self._made: dict[tuple[str, int], list[Delivery]] = {}
         self._urls: dict[str, str] = {}
+        self._unbuilt: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._causes: dict[tuple[str, str], list[str]] = {}
         self._undefined: dict[tuple[str, str], dict[str, Position]] = {}
@@ -238,6 +244,7 @@ class DeliveryReader:
             delivery = Delivery(applier)
         except NotRenderable as error:
             delivery = Delivery(applier)
+            self._note_unbuilt_folder(applier)
             if error.place is not None:  # one note covers all deliveries with this cause
                 labels = self._causes.setdefault((error.place, error.why), [])
                 labels.append(delivery.label)
@@ -246,6 +253,20 @@ class DeliveryReader:
                 self.skip(applier, why, place=flux.find_missing_folder(applier))
         earlier.append(delivery)
         return delivery
+
+    def _note_unbuilt_folder(self, applier: Member) -> None:
+        try:
+            folder = flux.find_folder(applier, at(applier.value, "spec", "path"))
+        except NotRenderable:
+            return
+        self._unbuilt.add(os.path.join(folder, ""))
+
+    def may_lack_patches(self, applier: Member) -> bool:
+        """Return True if an applier is in the folder of a Kustomization that was not built, whose
+        patches may change it.
+        """
+        file = os.path.abspath(applier.before.file)
+        return file.startswith(tuple(self._unbuilt))
 
     def _build_kustomization(self, applier: Member) -> list[Member]:
         spec = map_at(applier.value, "spec")
@@ -272,6 +293,9 @@ class DeliveryReader:
         kind, name = text_at(source, "kind"), text_at(source, "name")
         if kind == "ExternalArtifact":
             raise NotRenderable(f"its source ExternalArtifact {name} is made in the cluster")
+        path = str(mapping(spec).get("path") or "")
+        if kind in _ARTIFACTS and not path.strip("./"):
+            raise NotInRepository("its source is another repository")
         if kind == "GitRepository" and not self._origins.has(self._urls.get(name, "")):
             raise NotInRepository("its source is another repository")
 

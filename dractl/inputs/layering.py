@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from dractl.inputs.generators import generate
 from dractl.inputs.patching import NeedsProgram, apply_operations, merge_patch, selects
+from dractl.inputs.replacing import replace_fields
 from dractl.inputs.trees import NotRenderable, TreeReader
 from dractl.manifests import Broken, Document, read_text
 from dractl.manifests.documents import Spot
@@ -55,6 +56,7 @@ _SIMPLE = frozenset(
         "openapi",
         "images",
         "replicas",
+        "replacements",
     }
 )
 """Fields that may be present, since they change nothing else about the objects that dractl
@@ -251,7 +253,26 @@ class Layers:
         namespace = value.get("namespace")
         if isinstance(namespace, str) and namespace:
             made = [set_namespace(member, namespace) for member in made]
-        return [_set_labels(member, value) for member in made]
+        return self._replace(path, value, [_set_labels(member, value) for member in made])
+
+    def _replace(self, path: str, value: Mapping[str, Any], members: list[Member]) -> list[Member]:
+        """Return objects after the replacements of a kustomization, which come last."""
+        made = [member.value for member in members]
+        for row in items(value.get("replacements")) if made else ():
+            name = row.get("path") if isinstance(row, dict) else None
+            rows = [row]
+            if isinstance(name, str):
+                file = os.path.normpath(os.path.join(os.path.dirname(path), name))
+                if not os.path.isfile(file):
+                    raise NotRenderable(f"{display_path(file)} does not exist")
+                inner = [document.value for document in self._files.documents(file)]
+                rows = [item for part in inner for item in (items(part) or [part])]
+            for item in rows:
+                made = replace_fields(made, item)
+        return [
+            member if member.value is new else replace(member, value=new)
+            for member, new in zip(members, made, strict=True)
+        ]
 
     def _generate(self, path: str, value: Mapping[str, Any]) -> Iterator[Member]:
         """Yield the ConfigMaps that a kustomization makes of files and literals, without the hashes

@@ -11,7 +11,6 @@ from msgspec import Struct
 from dractl.manifests.documents import Document, Path, Spot, Within
 from dractl.manifests.embedded import in_text
 from dractl.manifests.source import Position
-from dractl.model.paths import at
 
 HELM = "helm.toolkit.fluxcd.io"
 _FIELDS = ("patches", "patchesJson6902")
@@ -42,12 +41,12 @@ class _Part(Struct, frozen=True):
 
 def list_post_patches(document: Document) -> Iterator[PostPatch]:
     """Yield the patches of a HelmRelease."""
-    for number, renderer in enumerate(_items(document.at(POST_RENDERERS))):
+    spec = _field(document.value, "spec")
+    for number, renderer in enumerate(_items(_field(spec, "postRenderers"))):
         for field in _FIELDS:
-            for place, row in enumerate(_items(at(renderer, "kustomize", field))):
+            for place, row in enumerate(_items(_field(_field(renderer, "kustomize"), field))):
                 path = (*POST_RENDERERS, number, "kustomize", field, place, "patch")
-                target = at(row, "target")
-                patch = at(row, "patch")
+                target, patch = _field(row, "target"), _field(row, "patch")
                 inner = (
                     in_text(document, path, patch)
                     if isinstance(patch, str)
@@ -82,7 +81,7 @@ def _list_parts(patch: Document) -> Iterator[_Part]:
             yield _Part((str(name),), value, Spot(patch, (name,)))
         return
     for number, operation in enumerate(patch.value):
-        pointer = at(operation, "path")
+        pointer = _field(operation, "path")
         if isinstance(pointer, str) and operation.get("op") in _SET and "value" in operation:
             steps = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
             yield _Part(tuple(steps), operation["value"], Spot(patch, (number, "value")))
@@ -118,6 +117,10 @@ def _replace(value: Any, path: Sequence[str | int], new: Any) -> Any:
         number = int(step)
         return [*value[:number], inside, *value[number + 1 :]]
     return {**value, step: inside}
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _items(value: Any) -> list[Any]:

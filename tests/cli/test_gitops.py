@@ -302,6 +302,99 @@ def test_undefined_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
 
 
+NAMESPACE_OF_FLUX = """\
+- source: {kind: Namespace, fieldPath: metadata.name}
+  targets:
+  - select: {kind: Kustomization, group: kustomize.toolkit.fluxcd.io}
+    fieldPaths: [metadata.namespace]
+    options: {create: true}
+  - select: {kind: Kustomization, group: kustomize.toolkit.fluxcd.io}
+    fieldPaths: [spec.targetNamespace]
+    options: {create: true}
+"""
+
+
+def test_replacements_give_kustomizations_a_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    edit("apps/media/film/ks.yaml", "  targetNamespace: media\n", "")
+    write({"replacements.yaml": NAMESPACE_OF_FLUX})
+    edit(
+        "apps/media/kustomization.yaml",
+        "namespace: media\n",
+        "namespace: media\nreplacements: [{path: ../../replacements.yaml}]\n",
+    )
+    assert places(capsys) == []
+    assert "replacement" not in notes(capsys)
+    edit("apps/media/namespace.yaml", '"true"', '"false"')
+    assert ("DRA119", "components/gpu/template.yaml", 13) in places(capsys)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("create: true", "delimiter: '/'"),
+        ("metadata.namespace", "metadata.labels.[a]"),
+        ("kind: Namespace", "kind: Secret"),
+    ],
+)
+def test_a_replacement_that_needs_kustomize_is_a_note(
+    before: str, after: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write({"replacements.yaml": NAMESPACE_OF_FLUX.replace(before, after)})
+    edit(
+        "apps/media/kustomization.yaml",
+        "namespace: media\n",
+        "namespace: media\nreplacements: [{path: ../../replacements.yaml}]\n",
+    )
+    assert "flux/ks.yaml: skipped, Kustomization cluster-apps was not built" in notes(capsys)
+
+
+def test_variables_are_not_called_undefined_if_the_kustomization_above_was_not_built(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its patches may add variables to the Kustomizations in its folder."""
+    edit("components/gpu/template.yaml", "gpu.intel.com", "${GPU_CLASS}")
+    assert "nothing in this repository defines ${GPU_CLASS}" in notes(capsys)
+    edit(
+        "apps/media/kustomization.yaml",
+        "namespace: media",
+        "namespace: media\ntransformers: [x.yaml]",
+    )
+    text = notes(capsys)
+    assert "Kustomization cluster-apps was not built" in text
+    assert "GPU_CLASS" not in text
+
+
+def test_an_artifact_without_a_path_is_not_this_repository(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: operator}
+spec:
+  sourceRef: {kind: OCIRepository, name: operator}
+"""
+    write({"apps/media/operator.yaml": other})
+    edit("apps/media/kustomization.yaml", "film/ks.yaml", "film/ks.yaml, operator.yaml")
+    assert places(capsys) == []
+    assert (
+        "apps/media/operator.yaml: skipped, the Kustomization was not built: its source is"
+        in notes(capsys)
+    )
+
+
+def test_a_template_that_nothing_uses_is_shown_beside_an_unknown_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write({"apps/media/film/app/template.yaml": TEMPLATE.replace("${APP}-gpu", "cinema")})
+    write({"apps/media/film/app/kustomization.yaml": "resources: [release.yaml, template.yaml]\n"})
+    edit("apps/media/film/ks.yaml", "  components:\n  - ../../../../components/gpu\n", "")
+    edit("apps/media/film/app/release.yaml", "film-gpu", "cinema")
+    assert places(capsys) == []
+    edit("apps/media/film/app/release.yaml", "cinema", "cinema-template")
+    assert ("DRA423", "apps/media/film/app/release.yaml", 13) in places(capsys)
+
+
 @pytest.mark.parametrize(
     ("files", "why"),
     [
