@@ -62,17 +62,18 @@ def foreign_pods(
     """
     sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
+    # Charts put these into pods as they are.
+    of_charts = chart_pods(document, document.value)
+    parts = {tuple(path[:-2]) for pod in of_charts for path, _ in pod.claims}
     for path, spec in specs:
-        is_patch = tuple(path[:2]) == POST_RENDERERS
-        is_pod = True if is_patch else schemas.is_pod(document, tuple(path))
+        is_pod = schemas.is_pod(document, tuple(path))
+        is_listed = tuple(path) in parts or tuple(path[:2]) == POST_RENDERERS
         for flagged in (
-            _flag_spec(document, path, spec, target, is_pod) if is_pod is not False else ()
+            _flag_spec(document, path, spec, target, is_pod or is_listed)
+            if is_pod is not False
+            else ()
         ):
-            yield (
-                flagged
-                if sure or (is_pod and not is_patch)
-                else replace(flagged, confidence="likely")
-            )
+            yield flagged if sure or is_pod else replace(flagged, confidence="likely")
     for flagged in _flag_main_containers(document, specs):
         yield flagged if sure else replace(flagged, confidence="likely")
 
@@ -124,7 +125,7 @@ def _names(container: Any) -> set[str]:
 
 
 def _flag_spec(
-    document: Document, path: Path, spec: Mapping[str, Any], target: Target, is_pod: bool | None
+    document: Document, path: Path, spec: Mapping[str, Any], target: Target, is_pod: bool
 ) -> Iterator[Flagged]:
     if "resourceClaims" not in spec and _is_whole(document, spec):
         yield from _flag_missing_list(document, path, spec)
@@ -302,7 +303,7 @@ def _flag_unlisted(
     pod_paths = {tuple(path) for path, _ in specs}
     for pod in chart_pods(document, document.value):
         pod_paths.add(pod.path)
-        misspelt = None if pod.claims else _find_misspelt_list(document, pod)
+        misspelt = None if pod.claims else _find_misspelt_list(pod)
         if misspelt is not None:
             yield misspelt
             continue
@@ -318,13 +319,13 @@ def _flag_unlisted(
                 )
 
 
-def _find_misspelt_list(document: Document, pod: PodSpec[Document]) -> Flagged | None:
+def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
     """Return the error of a key of a chart's pod, or of the options of all its pods, that is nearly
     ``resourceClaims``.
     """
     above = pod.path[: pod.path.index("controllers")]
     for home in ((*pod.path, "pod"), (*above, "defaultPodOptions")):
-        for name, value in mapping(document.at(home)).items():
+        for name, value in mapping(pod.fields.get(str(home[-1]))).items():
             if nearest(str(name), ("resourceClaims",)) and items(value):
                 path = (*home, str(name))
                 message = f'unknown field "{dot_path(path)}": did you mean resourceClaims?'

@@ -63,9 +63,9 @@ def _pod(subject: Owner, path: Path, values: Mapping[str, Any], name: str) -> Po
     home = (*path, "controllers", name)
     controller = values["controllers"][name]
     places: dict[tuple[str, int], Path] = {}
-    fields: dict[str, Any] = {"pod": mapping(controller.get("pod"))}
-    pod_claims = items(mapping(controller.get("pod")).get("resourceClaims"))
-    default_claims = items(mapping(values.get("defaultPodOptions")).get("resourceClaims"))
+    options = mapping(controller.get("pod")), mapping(values.get("defaultPodOptions"))
+    fields: dict[str, Any] = {"pod": options[0], "defaultPodOptions": options[1]}
+    pod_claims, default_claims = (items(item.get("resourceClaims")) for item in options)
     claims_path = (*home, "pod") if pod_claims else (*path, "defaultPodOptions")
     fields["resourceClaims"] = pod_claims or default_claims
     places.update(

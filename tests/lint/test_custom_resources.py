@@ -218,6 +218,26 @@ def test_misspelt_claims_of_all_pods_of_a_chart_are_found_at_the_key() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ("[{name: gpu, source: {resourceClaimName: one}}]", "DRA003"),
+        ("[{name: gpu, resourceClaimName: one}, {name: gpu, resourceClaimName: two}]", "DRA402"),
+        ("[{name: gpu, resourceClaimName: one, resourceClaimTemplateName: one}]", "DRA404"),
+        ("[{name: gpu}]", "DRA405"),
+    ],
+)
+def test_the_claims_that_a_chart_puts_into_its_pods_are_judged_as_a_pods(
+    entries: str, code: str
+) -> None:
+    """bjw-s-labs/helm-charts charts/library/common/templates/lib/pod/_spec.tpl copies them."""
+    text = RELEASE_OF_CHART.replace("PLACE", "claims: [{name: gpu}]")
+    text = text.replace("[{name: gpu, resourceClaimTemplateName: one}]", entries)
+    findings = lint(load(["-"], stdin=text.encode()), Target.of("1.37")).findings
+    assert {(finding.code, finding.position.line) for finding in findings} == {(code, 7)}
+    assert {finding.confidence for finding in findings} == {"likely"}
+
+
 def test_quantities_and_claims_in_their_places_are_right() -> None:
     right = "{claims: [{name: gpu}], requests: {cpu: 1}, limits: {memory: 1Gi}}"
     text = RELEASE_OF_CHART.replace("\n              PLACE", f" {right}")

@@ -141,6 +141,8 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     driver_templates = _templates_of_compute_domains(run)
     for pod in run.pods:
         for path, entry in pod.claims:
+            if all(text(entry.get(field)) for field in _FIELDS):
+                continue  # DRA404 reports that it names both
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
                 if (
@@ -332,6 +334,8 @@ def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, na
     if any(text(entry.get(field)) == other.name for pod in run.pods for _, entry in pod.claims):
         return
     alike = name.startswith(other.name) or other.name.startswith(name)
+    if not alike and other.document.file != subject.document.file:
+        return  # a chart that is elsewhere may make it
     yield Advice(
         subject,
         path,
