@@ -148,7 +148,8 @@ class Files:
             if os.path.isfile(path):
                 value = decode_kustomization(path, self.content(path))
                 if value is None:
-                    raise NotRenderable(f"{display_path(path)} cannot be read")
+                    name = display_path(path)
+                    raise NotRenderable(f"{name} cannot be read", name)
                 return path, value
         return None
 
@@ -302,7 +303,9 @@ class Layers:
             raise NotRenderable(f"the component {display_path(folder)} does not exist")
         if real in way:
             steps = " -> ".join(map(display_path, (*way[way.index(real) :], real)))
-            raise NotRenderable(f"components that consist of each other: {steps}")
+            raise NotRenderable(
+                f"components that consist of each other: {steps}", display_path(kustomization[0])
+            )
         return self.apply(*kustomization, members, (*way, real))
 
     def _names(self, path: str, value: Mapping[str, Any], *fields: str) -> Iterator[str]:

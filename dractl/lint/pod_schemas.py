@@ -17,7 +17,7 @@ from dractl.objects import items, mapping, text
 Kind = tuple[str, str]
 """The API group and the kind of custom resources."""
 
-_GROUP = r"""(?m)^[ \t]*["']?group["']?[ \t]*:[ \t]*["']?([\w.-]{1,253})"""
+_GROUP = r"""(?m)(?:^|[{,])[ \t]*["']?group["']?[ \t]*:[ \t]*["']?([\w.-]{1,253})"""
 _CLAIM_FIELDS = frozenset({"resourceClaimName", "resourceClaimTemplateName", "source"})
 """Fields of an entry of a pod's ``resourceClaims`` besides its name, of all releases."""
 

@@ -81,8 +81,9 @@ def read(source: Source, *, definitions: bool = True) -> Iterator[Document | Bro
 
 def read_definitions(source: Source, kinds: Collection[str]) -> Iterator[Document | Broken]:
     """Yield the CustomResourceDefinitions of a file that may define one of the kinds."""
+    any_kind = "|".join(map(re.escape, kinds))
     names = re.compile(
-        rf"""(?m)^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(?:{"|".join(map(re.escape, kinds))})\b"""
+        rf"""(?m)(?:^|[{{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(?:{any_kind})\b"""
     )
     for chunk in split(source.text):
         text = source.text[chunk.start : chunk.end]

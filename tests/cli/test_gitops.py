@@ -440,6 +440,17 @@ def test_unbuildable_kustomization_is_named_and_counted(
     assert main(["lint", ".", "--fail-on-skipped", "--no-cache"]) == 1
 
 
+@pytest.mark.parametrize("text", ["kind: Component\ncomponents: [../gpu]\n", "kind: [\n"])
+def test_a_component_that_cannot_be_built_is_noted_once(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write({"apps/media/music/ks.yaml": APP.replace("name: film", "name: music")})
+    edit("apps/media/kustomization.yaml", "film/ks.yaml", "film/ks.yaml, music/ks.yaml")
+    write({"components/gpu/kustomization.yaml": text})
+    (note,) = [line for line in notes(capsys).splitlines() if "music" in line]
+    assert note.startswith("note: components/gpu/kustomization.yaml: skipped, Kustomization film, ")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "line"),
     [("film/app", "film/nowhere", 5), ("components/gpu", "components/none", 7)],

@@ -113,6 +113,14 @@ def test_definition_of_invalid_yaml_is_named(tmp_path: Path) -> None:
     assert "CustomResourceDefinition" in skipped.why
 
 
+def test_a_definition_with_names_in_one_line_is_read(tmp_path: Path) -> None:
+    text = definition(POD).replace("names:\n    kind: Fleet\n", "names: {kind: Fleet}\n")
+    assert "{kind: Fleet}" in text
+    assert confidences(report(tmp_path, fleet(WITH_IMAGE), text)) == ["certain"]
+    told = report(tmp_path, fleet(WITH_IMAGE), text.replace("Fleet}", "Fleet, ["))
+    assert "crd-0.yaml" in "".join(item.file for item in told.skipped)
+
+
 def test_a_definition_elsewhere_in_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "crds").mkdir()
