@@ -234,7 +234,7 @@ def test_file_of_excessive_size_is_refused(
         file.truncate(1 << 40)
     code, error = configured(repository, 'baseline = "big.json"', capsys)
     assert code == 2
-    assert "larger than a configuration may name" in error
+    assert "too large for a configuration" in error
 
 
 def test_the_repository_may_have_the_configuration_in_a_folder(

@@ -28,7 +28,9 @@ class _Memory(Known, frozen=True):
         # In ghw's order of nodes: by the names of their folders, so that node10 comes before node2.
         for place, node in enumerate(sorted(machine.numa_nodes, key=lambda node: str(node.id))):
             if node.memory_bytes is None:
-                notices.append(f"{NAME}: how much memory NUMA node {node.id} has is unknown here")
+                notices.append(
+                    f"{NAME}: the amount of memory of NUMA node {node.id} is unknown here"
+                )
                 continue
             for page, amount in _amounts(node):
                 device = _device(place, page, amount, machine)

@@ -76,7 +76,7 @@ def _skip_reason(
     if pci.numa_node is None:
         return "its PCI function has no NUMA node (numa_node is -1)"
     if not spaces:
-        return "it has no namespace of its own name"
+        return "it has no namespace whose name begins with its own"
     if pci_bus_id(pci) is None or pcie_root_fault(pci):
         return pcie_root_fault(pci)
     used = [space.name for space in spaces if _is_used(space, disks)]

@@ -749,7 +749,7 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
                 )
         for driver in placed.silent_drivers:
             yield (
-                f"driver {driver} publishes nothing on {pod.node_name} now: what runs goes on, but"
+                f"driver {driver} publishes nothing on {pod.node_name} now: running pods go on, but"
                 " nothing new is prepared and nothing unprepared until it does"
             )
     yield from _note_history(placed, cause)

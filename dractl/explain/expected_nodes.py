@@ -112,9 +112,7 @@ def _explain_nomination(pod: Pod, event: Event) -> ExpectedNode:
         " launches none"
     )
     if not any(maps_at(container, "resources", "claims") for container in pod.containers):
-        reason += (
-            "; before 1.14 it takes a pod whose containers list no claims for one without devices"
-        )
+        reason += "; before 1.14, it ignores the claims of a pod whose containers list none"
         fix = "list the claim in a container's resources.claims"
         return ExpectedNode(KARPENTER, "", "never", (), reason, fix)
     return ExpectedNode(KARPENTER, "", "never", (), reason)

@@ -32,7 +32,7 @@ def find_reboot_impact(node: NodeInQuestion) -> Impact:
         notes=tuple(
             dict.fromkeys(
                 (
-                    "a reboot asks no PodDisruptionBudget; drain first to move what can move",
+                    "a reboot ignores PodDisruptionBudgets; drain the node first to move its pods",
                     _SILENCE,
                     *aftermath.notes,
                     *note_state(node),
@@ -65,7 +65,7 @@ def _judge_reboot(node: NodeInQuestion, pod: Pod) -> PodImpact:
 
 def _list_reboot_steps(node: NodeInQuestion) -> Iterator[NextStep]:
     yield NextStep(
-        "drain it first: what can move moves, and claims are unprepared while the drivers run",
+        "drain it first: pods move if they can, and claims are unprepared while drivers run",
         quote_command("kubectl drain {} --ignore-daemonsets", node.name),
     )
     yield NextStep(f"reboot {node.name}")

@@ -256,7 +256,7 @@ def _check_path(text: str, key: str, path: Path) -> str:
         remaining -= entry.stat().st_size if entry.is_file() else 0
         if remaining < 0 or count > MAX_ENTRIES:
             raise UsageError(
-                f"{key}: {text} is larger than a configuration may name",
+                f"{key}: {text} is too large for a configuration",
                 place=str(path),
                 hint=(
                     f"at most {MAX_BYTES >> 20} MiB in {MAX_ENTRIES:,} files; give it on the "

@@ -198,7 +198,7 @@ class Report(Struct, frozen=True):
         if not hidden:
             return self
         findings = "1 finding is" if hidden == 1 else f"{hidden:,} findings are"
-        note = f"{findings} less than {severity} and not shown"
+        note = f"{findings} less severe than {severity} and not shown"
         return replace(self, findings=remaining, notes=(*self.notes, note))
 
     @property

@@ -52,7 +52,7 @@ def expand(text: str) -> list[str]:
             continue
         if pattern and not plain and "=" in item:
             raise UsageError(
-                f"--hardware: {item} stands behind {pattern}, which is several machines",
+                f"--hardware: {item} follows {pattern}, which matches several machines",
                 hint=f"write the machines one by one, each with {item}",
             )
         plain.append(item)

@@ -140,7 +140,7 @@ def _nodes(text: str, count: str) -> int:
 
 def _setting_after_count(group: NodeGroup, setting: str) -> UsageError:
     return UsageError(
-        f"--hardware: {setting} stands behind the number of nodes of {group}",
+        f"--hardware: {setting} follows the number of nodes of {group}",
         hint=f"write {group.machine},{setting}*{group.count}",
     )
 

@@ -107,7 +107,7 @@ def _constraint(text: str, demanded: str) -> Constraint:
             hint=f"it holds for all devices, and stands at the end: {kinds}@{name}",
         )
     if not name:
-        raise UsageError(f"{text}: no constraint stands behind @", hint=_ALLOWED)
+        raise UsageError(f"{text}: no constraint follows @", hint=_ALLOWED)
     for constraint in CONSTRAINTS:
         if name == constraint:
             return constraint

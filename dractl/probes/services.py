@@ -204,8 +204,8 @@ def network(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
     if not root.is_directory("etc"):
         return
     advice = (
-        "see whether the network add-on runs here: no pod without hostNetwork starts before it has"
-        " written one"
+        "see whether the network add-on runs here: until it has written one, pods start only with"
+        " hostNetwork"
     )
     names = [
         entry for entry in root.names(folder) if entry.endswith((".conflist", ".conf", ".json"))
@@ -387,7 +387,9 @@ def checkpoint(root: SysRoot, container_runtime: Runtime) -> Iterator[Check]:
                     name, "missing", f"{who}: no specification has CDI device {gone[0]}", advice
                 )
             if driver not in sockets:
-                advice = "start the driver: what runs goes on, but pods that end keep their devices"
+                advice = (
+                    "start the driver: running pods go on, but pods that end keep their devices"
+                )
                 yield Check(
                     name, "missing", f"{who}: its driver {driver} is not registered", advice
                 )

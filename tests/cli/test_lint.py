@@ -218,7 +218,7 @@ def test_the_least_severity_hides_and_fails_as_before(
     assert main(["lint", "claim.yaml", "--min-severity", "error", "--fail-on", "warning"]) == 1
     shown = capsys.readouterr().out
     assert "DRA704" not in shown
-    assert "less than error and not shown" in shown
+    assert "less severe than error and not shown" in shown
     assert main(["lint", "claim.yaml", "--min-severity", "warning"]) == 0
     assert "DRA704" in capsys.readouterr().out
     assert main(["lint", "claim.yaml", "--min-severity", "fatal"]) == 2

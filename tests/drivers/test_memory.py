@@ -129,7 +129,7 @@ def test_unknown_values_are_left_out() -> None:
     assert "the size of pages is unknown" in found.comments["memory-0"]
     none = inventory(replace(MACHINE, numa_nodes=(NumaNode(0, "0-7"),)))
     assert none.devices == ()
-    assert none.notices == ("dra.memory: how much memory NUMA node 0 has is unknown here",)
+    assert none.notices == ("dra.memory: the amount of memory of NUMA node 0 is unknown here",)
 
 
 def test_page_size_is_read_from_the_processor(tmp_path: Path) -> None:

@@ -126,7 +126,11 @@ def test_disks_in_use(disk: NvmeNamespace, published: bool) -> None:
         (replace(FUNCTION, numa_node=None), CONTROLLER, "no NUMA node"),
         (FUNCTION, replace(CONTROLLER, namespaces=()), "no namespace"),
         # With multipath nvme1's disk can be nvme0's: the driver looks for /sys/block/nvme1n*.
-        (FUNCTION, replace(CONTROLLER, name="nvme1"), "no namespace of its own name"),
+        (
+            FUNCTION,
+            replace(CONTROLLER, name="nvme1"),
+            "no namespace whose name begins with its own",
+        ),
         (FUNCTION, replace(CONTROLLER, bdf=None, transport="tcp"), "no PCI function"),
         (
             replace(FUNCTION, path=f"LNXSYSTM:00/x/pci0001:00/{BDF}"),

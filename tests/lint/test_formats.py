@@ -161,5 +161,5 @@ def test_hidden_findings_are_counted(here: Path) -> None:
     assert [finding.severity for finding in whole.findings] == ["warning"]
     shown = whole.from_severity("error")
     assert shown.findings == ()
-    assert shown.notes[-1] == "1 finding is less than error and not shown"
+    assert shown.notes[-1] == "1 finding is less severe than error and not shown"
     assert whole.from_severity("warning") is whole

@@ -71,7 +71,7 @@ def test_all_are_the_machines_of_all_vendors() -> None:
         ("p55*", "no machine matches 'p55*'; the nearest are p5"),
         ("*dgx-h10?0", "no machine matches '*dgx-h10?0'; the nearest are dgx-h100"),
         ("???", "no machine matches '???'"),
-        ("p5*,cpus=64", "cpus=64 stands behind p5*, which is several machines"),
+        ("p5*,cpus=64", "cpus=64 follows p5*, which matches several machines"),
     ],
 )
 def test_refused_patterns(value: str, message: str) -> None:

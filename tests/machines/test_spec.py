@@ -51,7 +51,7 @@ def test_a_list_without_a_machine_is_refused(text: str) -> None:
 
 
 def test_a_setting_behind_a_number_of_nodes_is_refused_with_its_place() -> None:
-    with pytest.raises(UsageError, match="driver=570 stands behind the number") as refused:
+    with pytest.raises(UsageError, match="driver=570 follows the number") as refused:
         node_groups("dgx-h100*4,driver=570")
     assert refused.value.hint == "write dgx-h100,driver=570*4"
 

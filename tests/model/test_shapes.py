@@ -40,7 +40,7 @@ def test_names_of_device_classes_are_kinds() -> None:
         ("gpu=2@foo", "unknown constraint @foo", "@pcieRoot or @numaNode"),
         ("gpu=2@pcieroot", "did you mean @pcieRoot?", "@none"),
         ("gpu=2@numa", "did you mean @numaNode?", "@none"),
-        ("gpu=2@", "no constraint stands behind @", "@pcieRoot or @numaNode"),
+        ("gpu=2@", "no constraint follows @", "@pcieRoot or @numaNode"),
         ("gpu=2@none,nic=1", "@none stands within the shape", "gpu=2,nic=1@none"),
         ("gpu=2@none@pcieRoot", "unknown constraint @none@pcieRoot", "@pcieRoot"),
         ("@pcieRoot", "a shape has 1 to 32 devices", ""),

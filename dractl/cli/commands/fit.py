@@ -194,7 +194,7 @@ class ChangeOptions(OptionGroup, frozen=True):
 
 
 class CountOptions(OptionGroup, frozen=True):
-    """The options of what is counted."""
+    """The options for the count."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -387,7 +387,7 @@ def _check_arguments(name: str | None, shapes: str | None, extra_words: Sequence
     for word in extra_words:
         if "=" in word and not os.path.exists(word):
             raise UsageError(
-                f"{word} stands beside the shape {name}", hint=f"write one shape: {name},{word}"
+                f"{word} follows the shape {name}", hint=f"write one shape: {name},{word}"
             )
 
 

@@ -65,7 +65,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class InputOptions(ValuesOptions, frozen=True):
-    """The options of what changes, and of the objects that are read."""
+    """The options for the changes, and for the objects that are read."""
 
     heading: ClassVar[str] = INPUT
 
@@ -75,7 +75,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class ChangeOptions(OptionGroup, frozen=True):
-    """The options of what happens to a node or a driver."""
+    """The options for the actions on a node or a driver."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -152,7 +152,7 @@ def _parse_subject(words: Sequence[str]) -> _Subject:
     names = [word for word in words if word not in sources.files]
     if names and sources.files:
         raise UsageError(
-            f"{names[0]} stands beside the file {sources.files[0]}",
+            f"{names[0]} is given together with the file {sources.files[0]}",
             hint="ask about one change at a time; -f names the files of the cluster",
         )
     if sources.files:

@@ -40,11 +40,23 @@ def find(text: str, consumer: str, version: str | None) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "version", "said"),
     [
-        (SELECTING, "0.17.8", "Kueue 0.17.8 does not take selectors: 0.18 is the first that does"),
+        (
+            SELECTING,
+            "0.17.8",
+            "Kueue 0.17.8 does not take selectors: 0.18 is the first release that does",
+        ),
         (SELECTING, "0.18", None),
-        (PAIRED, "0.18", "Kueue 0.18 does not take constraints: 0.19 is the first that does"),
+        (
+            PAIRED,
+            "0.18",
+            "Kueue 0.18 does not take constraints: 0.19 is the first release that does",
+        ),
         (PAIRED, None, None),
-        (WATCHING, None, "Kueue 0.19 does not take adminAccess: main does, seen on 2026-08-22"),
+        (
+            WATCHING,
+            None,
+            "Kueue 0.19 does not take adminAccess: the main branch does, as seen on 2026-08-22",
+        ),
         (WATCHING, "0.20", None),
     ],
 )

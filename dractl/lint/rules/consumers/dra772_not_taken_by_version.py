@@ -80,9 +80,9 @@ def _advise_unsupported(run: Run, name: str, feature: str, subject: Manifest, pa
         return
     judged = f"{consumer.title} {stated or support.since}"
     since = (
-        f"main does, seen on {first.seen}"
+        f"the main branch does, as seen on {first.seen}"
         if first.seen
-        else f"{first.since} is the first that does"
+        else f"{first.since} is the first release that does"
     )
     yield Advice(
         subject,

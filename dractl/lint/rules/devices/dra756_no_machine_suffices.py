@@ -174,6 +174,6 @@ def _advice(
         claim.subject,
         (*matches[0][0].path,),
         f"the claim cannot be allocated on {machines}, even if all devices are free",
-        help=f"{program_name()} explain FILE --hardware MACHINE shows what it stops at",
+        help=f"{program_name()} explain FILE --hardware MACHINE shows the obstacles",
         confidence="likely",
     )
