@@ -53,7 +53,7 @@ class Slot(Struct, frozen=True):
     """Devices with a taint that is not tolerated."""
     wants: tuple[Vector | None, ...] | None
     """The consumption of each capacity by a share of each device; None for a device that no share
-    fits, and None as a whole if capacity plays no part.
+    fits. The whole tuple is None if capacities do not matter.
     """
 
 

@@ -59,8 +59,8 @@ def use_color(stream: TextIO) -> bool:
 
 
 def canvas(*, to_file: object = None, most: int | None = None, unlimited: int = 0) -> Canvas:
-    """Describe standard output for a report, at most ``most`` columns wide and outside a terminal
-    at least ``unlimited``.
+    """Describe standard output for a report, which has at most ``most`` columns and, outside a
+    terminal, at least ``unlimited``.
 
     With ``to_file`` the report goes to the file of ``--output-file``, which is UTF-8 and has no
     colour.
@@ -86,8 +86,8 @@ def use_unicode(stream: TextIO) -> bool:
 def _c_locale() -> bool:
     """Return True if LC_ALL, LC_CTYPE or LANG, in this order, selects the C locale.
 
-    Python writes UTF-8 there all the same (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 if only
-    LANG is C.
+    In this locale, Python still writes UTF-8 (PEP 538 and 540), and sets LC_CTYPE to C.UTF-8 if
+    only LANG is C.
     """
     kind = os.environ.get("LC_CTYPE", "")
     coerced = kind == "C.UTF-8" and os.environ.get("LANG") in ("C", "POSIX")
@@ -293,8 +293,8 @@ def renew_patience() -> None:
 def progress() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the current step, once the work has taken a second.
 
-    The next step replaces it on its line of standard error, and the line goes with the block. It is
-    shown only on a terminal, cut to its width, and not with ``--quiet``.
+    The next step replaces it on its line of standard error, and the line disappears at the end of
+    the block. It is shown only on a terminal, cut to its width, and not with ``--quiet``.
     """
     try:
         yield _show_step

@@ -37,9 +37,9 @@ def lint_listed(
     """Lint files that are not read yet, as :func:`lint` does; the report does not depend on the
     number of processes.
 
-    ``named`` is True if the user names one path and means manifests by it. ``cache`` has reports of
-    earlier runs. ``complete`` adds the objects that are made of several files; with more than one
-    process, it must have nothing to add.
+    ``named`` is True if the user names only one path, which then certainly contains manifests.
+    ``cache`` has reports of earlier runs. ``complete`` adds the objects that are made of several
+    files; with more than one process, it must have nothing to add.
     """
     batches = _split(entries, processes)
     if len(batches) > 1 and (cache is None or cache.empty):

@@ -11,7 +11,7 @@ from dractl.lint.finding import Finding, Report
 
 
 def combine(reports: Sequence[Report]) -> Report:
-    """Combine reports into one: a finding that not every release has names the releases that do."""
+    """Combine reports into one: if only some releases have a finding, it names these releases."""
     findings: dict[Any, Finding] = {}
     releases: dict[Any, list[str]] = {}
     for report in reports:

@@ -59,8 +59,8 @@ _ABOUT_DRIVERS = (
     b"kind: PriorityClass",
     b"--cloud-provider",
 )
-"""Objects that add attributes, gates of the NVIDIA driver in values of its chart, quotas of Kueue,
-and objects for Cluster Autoscaler: priorities, and its own settings.
+"""Names in further objects that matter: objects that add attributes, values of a chart with gates
+of the NVIDIA driver, quotas of Kueue, and priorities and settings for Cluster Autoscaler.
 """
 # adminAccess depends on their labels
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""
@@ -85,9 +85,9 @@ def load(
 
     ``paths`` are files of any name, folders (walked for ``*.yaml``, ``*.yml``, ``*.json``),
     archives (tar, zip, compressed or not; named ``archive/member``) and ``-`` for ``stdin``.
-    ``exclude`` are patterns as in .gitignore. With ``relevant_only``, files that mention nothing of
-    DRA and CustomResourceDefinitions are skipped. Raises InputError for a path that is missing,
-    damaged or too large, and for a file that cannot be read below a folder.
+    ``exclude`` are patterns as in .gitignore. With ``relevant_only``, CustomResourceDefinitions and
+    files that do not mention DRA are skipped. Raises InputError for a path that is missing, damaged
+    or too large, and for a file that cannot be read below a folder.
     """
     inputs = load_readable(
         paths,
@@ -169,7 +169,7 @@ class Relevant(Struct, frozen=True):
     files: int
     """The number of files that were examined."""
     alone: bool
-    """True if the user names one path, and so means manifests by it."""
+    """True if the user names only one path, which then certainly contains manifests."""
     appliers: Sequence[str] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
 

@@ -149,7 +149,7 @@ class DescriptionOptions(OptionGroup, frozen=True):
 
 
 class ActionOptions(OptionGroup, frozen=True):
-    """The options of what is printed or written."""
+    """The options for the printed or written output."""
 
     heading: ClassVar[str] = ACTIONS
 

@@ -161,7 +161,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
 
 class AnswerOptions(OptionGroup, frozen=True):
-    """The options of what is done with the answer."""
+    """The options for the use of the answer."""
 
     heading: ClassVar[str] = ACTIONS
 

@@ -380,7 +380,9 @@ class ReportOptions(OptionGroup, frozen=True):
         return report.from_severity(cast("Severity", self.min_severity or "info"))
 
     def formats(self, environment: Mapping[str, str]) -> list[str]:
-        """Return the formats of the option, else of the variable, else ``full``."""
+        """Return the formats that the option gives, or else the environment variable; by default
+        ``full``.
+        """
         return self.output or [environment.get("OUTPUT", "full")]
 
 
@@ -985,8 +987,8 @@ def _split_values(values: list[str] | None) -> list[str]:
 def baseline_path(
     option: Path | None, environment: Mapping[str, str], settings: Config
 ) -> Path | None:
-    """Return the report whose findings are hidden, as the option names it, else the variable, else
-    the file.
+    """Return the path of the report whose findings are hidden, from the option, or else from the
+    environment variable, or else from the configuration.
     """
     path = option or environment.get("BASELINE") or settings.baseline
     return Path(path) if path else None

@@ -45,7 +45,9 @@ Name = Annotated[
     ),
 ]
 MAX_REPLICAS = 1_000
-"""The pods for which room can be made at once: each is scheduled in each step of the search."""
+"""The maximum number of pods for which room is made at once, since each of them is scheduled in
+each step of the search.
+"""
 Replicas = Annotated[
     int | None,
     Option(
@@ -70,7 +72,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class PlanSubject(SubjectOptions, frozen=True):
-    """The options of what has to fit, and of the objects that are read."""
+    """The options for the pods that have to fit, and for the objects that are read."""
 
     name: Name = None
 
@@ -84,7 +86,7 @@ class AgainstOptions(OptionGroup, frozen=True):
 
 
 class PlanningOptions(OptionGroup, frozen=True):
-    """The options of what a plan may do."""
+    """The options for the moves that a plan may contain."""
 
     heading: ClassVar[str] = ACTIONS
 

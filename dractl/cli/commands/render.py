@@ -129,7 +129,7 @@ class SetupOptions(OptionGroup, frozen=True):
 
 
 class ActionOptions(OptionGroup, frozen=True):
-    """The options of what is printed."""
+    """The options for the output."""
 
     heading: ClassVar[str] = ACTIONS
 

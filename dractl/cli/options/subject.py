@@ -21,7 +21,8 @@ More = Annotated[
 
 
 class SubjectOptions(ValuesOptions, frozen=True):
-    """The options of what is placed, of the objects that are read, and of the values of charts.
+    """The options for the subject that is placed, for the objects that are read, and for the values
+    of charts.
 
     The field ``name`` of a command describes its subject.
     """

@@ -147,10 +147,10 @@ def find_too_few_pods_of_gang(trial: Trial) -> TooFewPods | None:
 
 
 class Liftable(Protocol):
-    """Anything that can be lifted."""
+    """A part of a trial that can be left out."""
 
     def lift(self, trial: Trial) -> Trial:
-        """Return the trial without it."""
+        """Return the trial without this part."""
         ...
 
 

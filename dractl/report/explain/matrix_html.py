@@ -91,8 +91,8 @@ def _legend(matrix: Matrix, letters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _meaning(code: str) -> str:
-    """Return the title of a reason; for a cell that fits, the reason why the machine does not serve
-    nevertheless.
+    """Return the title of a reason. For a cell that fits, return the reason why the machine is
+    nevertheless not launched.
     """
     if code == "fits":
         return "it fits, and the autoscaler would not launch the machine"

@@ -5,12 +5,12 @@
 Checks `gpus` and `hostDevices` of KubeVirt's machines as its webhook does: a device has either
 `deviceName`, or both `claimName` and `requestName`; the claim is in `resourceClaims`; no pair of
 claim and request occurs twice; and all GPUs come either from device plugins or from claims. If the
-claim or template is in the input, the request must be one of its own.
+claim or template is in the input, the request must be in that claim or template.
 
 ## Why is this bad
 
-KubeVirt's webhook refuses the machine. One whose request the claim does not have is accepted, and
-never starts.
+KubeVirt's webhook refuses the machine. A machine that names a request which the claim does not have
+is accepted, but never starts.
 
 ## Example
 
