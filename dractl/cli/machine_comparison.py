@@ -37,6 +37,7 @@ from dractl.report.explain import (
 from dractl.report.plain import plural
 
 MAX_SUBJECTS = 200  # subjects on all machines; fewer machines allow more
+MAX_FILLED = 250  # answers of a matrix that counts stranded devices, which takes some seconds
 _MAX_ANNOTATED = 8  # machines whose notes are printed
 _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
@@ -80,7 +81,8 @@ def compare(
     clusters = make_clusters(state, machines, ask, cluster.features, options)
     is_one_by_one = subjects == 1 or printing.verbose or autoscaler is not None
     if output in ("csv", "html") or (output == "text" and not is_one_by_one):
-        matrix = make_matrix(clusters, ask, judge)
+        fills = subjects * len(specs) <= MAX_FILLED
+        matrix = make_matrix(clusters, ask, judge, fills=fills)
         return _render_matrix(matrix, cluster, output, printing), matrix.fits
     comparisons = compare_machines(clusters, ask, judge)
     fits = all(comparison.fits for comparison in comparisons)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
+from dractl.cli import machine_comparison
 from dractl.cli.main import main
 from dractl.machines.names import every
 from dractl.resources import data_dir
@@ -122,6 +123,86 @@ def test_the_comparison_as_json(claim: str, capsys: pytest.CaptureFixture[str]) 
     jsonschema.Draft202012Validator(schema).validate(found)
 
 
+def three_gpus(folder: Path) -> str:
+    """Write a claim of three GPUs: of the eight of a p5.48xlarge two are left after two copies."""
+    (folder / "three.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: three, namespace: ml}\n"
+        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 3}}]}}\n"
+    )
+    return str(folder / "three.yaml")
+
+
+def test_stranded_devices_of_a_machine_stand_below_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(three_gpus(tmp_path), "--hardware", "p5.48xlarge,g6.xlarge") == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "stranded" in line]
+    assert len(lines) == 2  # each GPU is on a PCIe root of its own
+    for line in lines:
+        assert line.startswith("p5.48xlarge: 1 device of gpu.nvidia.com on pci")
+        assert line.endswith("stranded after 2 copies (a copy wants 3 gpu; 2 free on the node)")
+
+
+def stranded_names(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return stranded devices by name, since fit numbers its nodes, with the reason."""
+    return [
+        (device.rpartition("/")[2], devices["why"])
+        for devices in answer["stranded"]
+        for device in devices["devices"]
+    ]
+
+
+def test_stranded_devices_are_those_of_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = three_gpus(tmp_path)
+    assert explain(path, "--hardware", "p5.48xlarge,g6.xlarge", "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    schema = json.loads((data_dir("schemas") / "dractl" / "explain-machines-v1.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(found)
+    serving, other = found["subjects"][0]["machines"]
+    assert (
+        main(
+            [
+                "fit",
+                "claim/three",
+                "-n",
+                "ml",
+                "--isolated",
+                "-f",
+                path,
+                "--hardware",
+                "p5.48xlarge",
+                "-o",
+                "json",
+            ]
+        )
+        == 0
+    )
+    counted = json.loads(capsys.readouterr().out)
+    assert serving["copies"] == counted["fits"] == 2
+    assert stranded_names(serving) == stranded_names(counted)
+    assert len(stranded_names(serving)) == 2
+    assert "copies" not in other
+
+
+def test_copies_that_share_a_claim_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    three_gpus(tmp_path)
+    path = tmp_path / "three.yaml"
+    path.write_text(
+        path.read_text()
+        + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ml}\nspec:\n"
+        "  containers: [{name: c, image: x}]\n"
+        "  resourceClaims: [{name: gpu, resourceClaimName: three}]\n"
+    )
+    assert explain(str(path), "pod/p", "-n", "ml", "--hardware", "p5.48xlarge", "-o", "json") == 0
+    (machine,) = json.loads(capsys.readouterr().out)["subjects"][0]["machines"]
+    assert machine["fits"]
+    assert "copies" not in machine
+
+
 def test_no_machine_serves_it(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claim, "--hardware", "p4d.24xlarge") == 1
     assert explain(claim, "--hardware", "p4d.24xlarge", "--exit-zero") == 0
@@ -188,12 +269,49 @@ def test_unservable_claims_are_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_matrix_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subjects = ("resourceclaim/ml/train-0", "resourceclaim/ml/train-1")
     assert explain(claims(tmp_path, 2), "--hardware", "p4d.*,P5.48xlarge", "-o", "csv") == 0
     assert list(csv.reader(capsys.readouterr().out.splitlines())) == [
-        ["machine", "serves", "resourceclaim/ml/train-0", "resourceclaim/ml/train-1"],
-        ["p4d.24xlarge", "1", "selector-false", "fits"],
-        ["P5.48xlarge", "1", "fits", "selector-false"],
+        ["machine", "serves", *subjects, *(f"stranded {subject}" for subject in subjects)],
+        ["p4d.24xlarge", "1", "selector-false", "fits", "", "0"],
+        ["P5.48xlarge", "1", "fits", "selector-false", "0", ""],
     ]
+
+
+def matrix_of_three_gpus(folder: Path) -> str:
+    """Write two claims: of three GPUs, and of one Ampere."""
+    path = folder / "two.yaml"
+    three = (folder / three_gpus(folder)).read_text()
+    path.write_text(f"{three}---\n{CLAIM.replace('Hopper', 'Ampere')}")
+    return str(path)
+
+
+def test_the_matrix_counts_stranded_devices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = matrix_of_three_gpus(tmp_path)
+    machines = ("--hardware", "p5.48xlarge,p4d.24xlarge")
+    explain(path, *machines, "-o", "csv")
+    head, *rows = csv.reader(capsys.readouterr().out.splitlines())
+    column = head.index("stranded resourceclaim/ml/three")
+    assert {row[0]: row[column] for row in rows} == {"p5.48xlarge": "2", "p4d.24xlarge": "2"}
+    other = {row[0]: row[head.index("stranded resourceclaim/ml/train")] for row in rows}
+    assert other["p5.48xlarge"] == ""
+    explain(path, *machines)
+    text = capsys.readouterr().out
+    assert "✓ 2" in text
+    assert "2 devices are stranded" not in text
+    assert "N devices are stranded" in text
+    explain(path, *machines, "-o", "html")
+    assert '<td class="good">✓ 2</td>' in capsys.readouterr().out
+
+
+def test_a_large_matrix_counts_no_stranded_devices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_comparison, "MAX_FILLED", 3)
+    explain(matrix_of_three_gpus(tmp_path), "--hardware", "p5.48xlarge,p4d.24xlarge", "-o", "csv")
+    assert "stranded" not in capsys.readouterr().out
 
 
 def test_the_matrix_as_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,15 +9,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from typer import Argument, Exit, Option
 
-from dractl.capacity import (
-    Copies,
-    Fit,
-    copies,
-    find_stranded_devices,
-    max_copies,
-    take_inventory,
-    what_if,
-)
+from dractl.capacity import Copies, Fit, copies, max_copies, take_inventory, what_if
 from dractl.capacity.added_nodes import AddedNodes, add_nodes, parse_added_nodes
 from dractl.capacity.aligned_counts import AlignedCounts, count_aligned_copies as aligned_of
 from dractl.capacity.candidates import ATTRIBUTES
@@ -37,8 +29,14 @@ from dractl.cluster.podgroups import group_object
 from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS
 from dractl.errors import InputError, UsageError
-from dractl.explain import Explainer, Explanation, Options, Question, Reason
+from dractl.explain import Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
+from dractl.explain.next_copy import (
+    explain_next_copy,
+    find_stranded,
+    list_reasons_by_node,
+    question_of_copy,
+)
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import pause_collection
@@ -52,7 +50,6 @@ from dractl.report.capacity import (
     text as capacity_text,
 )
 from dractl.report.capacity.fit_report import FitReport
-from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import site
 from dractl.views import Claim, Pod
 
@@ -281,7 +278,7 @@ def _judge_machines(
     if kind == "ResourceClaim":  # its copies have a template with the assumed selectors
         namespace, _, claim = name.rpartition("/")
         state = copies.copies_of_object(state, kind, (namespace, claim)).state
-    claims = claims_of_question(state, _question_of_copy(entry.fit))
+    claims = claims_of_question(state, question_of_copy(entry.fit))
     classes = state.classes
     machines = [added.source for added in added_nodes if not added.is_file]
     judgements = tuple(
@@ -523,24 +520,6 @@ def _apply_changes(
     return state if changes.node is None else what_if.keep_node(state, changes.node)
 
 
-def _explain_next_copy(cluster: Cluster, fit: Fit) -> Explanation | None:
-    """Explain why the next copy stays pending; return None if it does not."""
-    if fit.next_attempt.fits and not fit.undecided:
-        return None
-
-    explainer = Explainer(fit.state, cluster.features, Options(fixes=0))
-    return explainer.explain(_question_of_copy(fit), fit.next_attempt)
-
-
-def _question_of_copy(fit: Fit) -> Question:
-    """Return the question about the next copy of a subject."""
-    pod = fit.subject.copy(fit.fits + 1)
-    # Without a UID, its claims are made from their templates. Its scheduler has been reported.
-    del pod["metadata"]["uid"]
-    pod["spec"] = {k: v for k, v in pod["spec"].items() if k != "schedulerName"}
-    return Question("Pod", Pod(pod).key, pod)
-
-
 def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
     """Return the reasons why no further copy fits, if the number alone does not show them."""
     shape = fit.subject.shape
@@ -548,7 +527,7 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
         return ()
     with terminal.progress() as progress:
         progress(f"looking for what stops {fit.subject.name}")
-        explanation = _explain_next_copy(cluster, fit)
+        explanation = explain_next_copy(fit, cluster.features)
     return explanation.reasons if explanation is not None else ()
 
 
@@ -560,20 +539,12 @@ def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport
     with terminal.progress() as progress:
         maximum = max_copies(fit, cluster.features, progress) if options.pack else None
         progress("looking for stranded devices")
-        explanation = _explain_next_copy(cluster, fit)
-        nodes = explanation.nodes if explanation is not None else ()
-        by_node = {name: node.reasons for node in nodes for name in (node.name, *node.like)}
-
-        def describe(node: str) -> str:
-            return "; ".join(dict.fromkeys(reason.brief for reason in by_node.get(node, ())[:3]))
-
-        stranded_devices = find_stranded_devices(
-            fit, Scheduler(fit.state, cluster.features), describe
-        )
+        explanation = explain_next_copy(fit, cluster.features)
+        by_node = list_reasons_by_node(explanation)
         return FitReport(
             count.fit,
             explanation.reasons if explanation is not None else (),
-            stranded_devices,
+            find_stranded(fit, cluster.features, by_node),
             maximum,
             by_node,
             count.aligned,

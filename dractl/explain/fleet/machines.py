@@ -14,6 +14,8 @@ from msgspec import Struct, field
 from dractl.allocation import Features
 from dractl.allocation.nodes import label_matches
 from dractl.autoscaler import Judgement, Verdict, judge
+from dractl.capacity import StrandedDevices, place_copies
+from dractl.capacity.copies import copies_of_object, shares_claims
 from dractl.capacity.what_if import list_unknown_resources
 from dractl.cluster import ClusterState
 from dractl.cluster.state import Key, maps_at
@@ -22,6 +24,7 @@ from dractl.explain.answer import Explanation
 from dractl.explain.ask import CLAIMS, Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.inquire import make_inquiry
+from dractl.explain.next_copy import explain_next_copy, find_stranded, list_reasons_by_node
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import (
     DeviceClass,
@@ -84,6 +87,14 @@ class MachineJudgement(Struct, frozen=True):
     autoscaler: AutoscalerAnswer
 
 
+class MachineFilling(Struct, frozen=True):
+    """A machine filled with copies of a subject, as ``fit`` counts them."""
+
+    copies: int
+    stranded: tuple[StrandedDevices, ...] = ()
+    """The devices that a further copy could use in part, and that make none."""
+
+
 class MachineAnswer(Struct, frozen=True):
     """The answer for one machine."""
 
@@ -99,6 +110,8 @@ class MachineAnswer(Struct, frozen=True):
     """
     autoscaler: AutoscalerAnswer | None = None
     """None if no autoscaler was asked."""
+    filling: MachineFilling | None = None
+    """None if the subject does not fit, or if its copies would share a claim."""
 
     @property
     def serves(self) -> bool:
@@ -323,7 +336,20 @@ class MachineCluster:
             conditions.set_by,
             conditions.unjudged,
             None if autoscaler is None else self.ask_autoscaler(question, autoscaler),
+            self.fill(question, conditions.needs) if explanation.fits else None,
         )
+
+    def fill(self, question: Question, needs: tuple[RequiredLabel, ...]) -> MachineFilling | None:
+        """Fill the machine with copies of a subject; None if they would share a claim."""
+        state = self._explainer(needs).state
+        if question.kind == "Pod":
+            if shares_claims(state, question.value):
+                return None
+            alone, _ = _drop_rules_about_others(question)
+            state = state.replace("Pod", question.key, alone.value)
+        fit = place_copies(copies_of_object(state, question.kind, question.key), self.features)
+        by_node = list_reasons_by_node(explain_next_copy(fit, self.features))
+        return MachineFilling(fit.fits, find_stranded(fit, self.features, by_node))
 
     def ask_autoscaler(
         self, question: Question, autoscaler: AutoscalerQuestion

@@ -30,6 +30,10 @@ class Cell(Struct, frozen=True):
     """The subject fits, and no autoscaler that was asked refuses the machine."""
     is_conditional: bool = False
     """True if the answer holds only on some nodes, or if a part of it was not judged."""
+    stranded: int | None = None
+    """The devices that are left over, and make no further copy, once as many copies run as fit;
+    None if that was not counted.
+    """
 
 
 class MatrixRow(Struct, frozen=True):
@@ -77,6 +81,16 @@ class Matrix(Struct, frozen=True):
         return any(cell.serves and cell.is_conditional for row in self.rows for cell in row.cells)
 
     @property
+    def counts_stranded(self) -> bool:
+        """True if stranded devices were counted."""
+        return any(cell.stranded is not None for row in self.rows for cell in row.cells)
+
+    @property
+    def strands_devices(self) -> bool:
+        """True if a machine is known to strand devices."""
+        return any(cell.stranded for row in self.rows for cell in row.cells)
+
+    @property
     def codes(self) -> tuple[str, ...]:
         """The codes of the reasons in cells, the most frequent first."""
         codes = [cell.code for row in self.rows for cell in row.cells if not cell.serves]
@@ -87,38 +101,56 @@ def make_matrix(
     clusters: Iterable[MachineCluster],
     questions: Callable[[ClusterState], Sequence[Question]],
     autoscaler: AutoscalerQuestion | None = None,
+    *,
+    fills: bool = False,
 ) -> Matrix:
-    """Return the machines that serve each subject; ``autoscaler`` judges each machine, too."""
+    """Return the machines that serve each subject; ``autoscaler`` judges each machine, too.
+
+    With ``fills`` each machine is filled with copies, to count the devices that are stranded: that
+    takes ten times as long as the answer.
+    """
     rows: list[MatrixRow] = []
     asked: Sequence[Question] = ()
     for cluster in clusters:
         asked = questions(cluster.state)  # the subjects are the same in each cluster
-        rows.append(MatrixRow(cluster.name, tuple(_cells(cluster, asked, autoscaler))))
+        rows.append(MatrixRow(cluster.name, tuple(_cells(cluster, asked, autoscaler, fills=fills))))
     subjects = tuple(Subject(question.kind, *question.key) for question in asked)
     return Matrix(subjects, tuple(sorted(rows, key=lambda row: -row.served)))
 
 
 def _cells(
-    cluster: MachineCluster, questions: Sequence[Question], autoscaler: AutoscalerQuestion | None
+    cluster: MachineCluster,
+    questions: Sequence[Question],
+    autoscaler: AutoscalerQuestion | None,
+    *,
+    fills: bool,
 ) -> Iterator[Cell]:
     """Yield the cell of each question; equal questions are answered once."""
     cells: dict[Hashable, Cell] = {}
     for question in questions:
         key = equality_key(cluster.state, question)
         if key not in cells:
-            cells[key] = _cell(cluster, question, autoscaler)
+            cells[key] = _cell(cluster, question, autoscaler, fills=fills)
         yield cells[key]
 
 
 def _cell(
-    cluster: MachineCluster, question: Question, autoscaler: AutoscalerQuestion | None
+    cluster: MachineCluster,
+    question: Question,
+    autoscaler: AutoscalerQuestion | None,
+    *,
+    fills: bool,
 ) -> Cell:
     verdict, conditions = cluster.answer(question, Explainer.judge)
     is_refused = (
         autoscaler is not None and cluster.ask_autoscaler(question, autoscaler).verdict == "never"
     )
+    filling = cluster.fill(question, conditions.needs) if fills and verdict.fits else None
     return Cell(
-        "fits" if verdict.fits else verdict.code, verdict.fits and not is_refused, conditions.exist
+        "fits" if verdict.fits else verdict.code,
+        verdict.fits and not is_refused,
+        conditions.exist,
+        None if filling is None else sum(len(row.devices) for row in filling.stranded),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dractl.alignment import Use
-from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow, PoolRow, Problem
+from dractl.capacity import DeviceRow, Fit, Inventory, PluginRow, PoolRow, Problem, StrandedDevices
 from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.placing import NodeFit
 from dractl.capacity.summaries import Amount, PartitionCount, ShareableDevices
@@ -89,6 +89,17 @@ def _list(values: Iterable[Any]) -> str:
     return f"[\n{written}\n ]" if written else "[]"
 
 
+def leftover_json(devices: StrandedDevices) -> dict[str, Any]:
+    """Return free devices that make no further copy."""
+    return {
+        "driver": devices.driver,
+        "pcieRoot": devices.pcie_root,
+        "node": devices.node,
+        "devices": list(devices.devices),
+        "why": devices.why,
+    }
+
+
 def fit_value(report: FitReport, release: str) -> dict[str, Any]:
     """Return how many copies fit, as the plain value that is printed."""
     fit, maximum, shape = report.fit, report.maximum, report.fit.subject.shape
@@ -107,16 +118,7 @@ def fit_value(report: FitReport, release: str) -> dict[str, Any]:
         "stops": plain(tuple(report.stops)),
         "schedulerMessage": fit.next_attempt.message,
         "preempts": [{"node": node, "pods": list(pods)} for node, pods in fit.preempts],
-        "stranded": [
-            {
-                "driver": devices.driver,
-                "pcieRoot": devices.pcie_root,
-                "node": devices.node,
-                "devices": list(devices.devices),
-                "why": devices.why,
-            }
-            for devices in report.stranded
-        ],
+        "stranded": [leftover_json(devices) for devices in report.stranded],
         "unjudged": list(unjudged),
         "most": None
         if maximum is None

@@ -14,6 +14,7 @@ from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
+from dractl.report.capacity.json import leftover_json
 from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
 
@@ -56,6 +57,9 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
         value |= {"needs": needs} if needs else {}
         value |= {"setBy": dict(answer.set_by)} if answer.set_by else {}
         value |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
+    if answer.filling is not None:
+        value["copies"] = answer.filling.copies
+        value["stranded"] = [leftover_json(devices) for devices in answer.filling.stranded]
     if answer.autoscaler is not None:
         value["autoscaler"] = to_builtins(answer.autoscaler)
     return {**value, "answer": as_json(answer.explanation)}
@@ -102,6 +106,7 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
     yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
     yield from _conditions(comparison.answers)
+    yield from _list_stranded(comparison.answers)
     yield from _autoscaler_lines(comparison.answers, canvas)
 
 
@@ -166,6 +171,24 @@ def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
             else f"{', '.join(machines[:_NAMED])}{more}"
         )
         yield printable(f"{who}: {condition}")
+
+
+def _list_stranded(answers: Sequence[MachineAnswer]) -> Iterator[str]:
+    """Yield the devices that are left over once no further copy fits, by machine and reason."""
+    machines: dict[str, list[str]] = {}
+    for answer in answers:
+        if answer.filling is None:
+            continue
+        copies = answer.filling.copies
+        after = "1 copy" if copies == 1 else f"{copies} copies"
+        for devices in answer.filling.stranded:
+            left = f"{plural(len(devices.devices), 'device')} of {devices.driver}"
+            root = f" on {devices.pcie_root}" if devices.pcie_root else ""
+            line = f"{left}{root} stranded after {after} ({devices.why})"
+            machines.setdefault(line, []).append(answer.machine)
+    for line, names in machines.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield printable(f"{', '.join(names[:_NAMED])}{more}: {line}")
 
 
 def _code(answer: Explanation) -> str:

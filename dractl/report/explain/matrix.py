@@ -7,13 +7,14 @@ from dractl.report.plain import plural, printable
 from dractl.report.table import table
 
 _NAMED = 6  # maximum number of subjects in one line
+STRANDED = "✓ N: N devices are stranded once no further copy fits: -v has their names"
 
 
 def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     """Return a table of machines and subjects; lines are cut at the canvas's width.
 
-    A cell is ``✓``, ``✓*`` if the machine serves only under conditions, or the code of the first
-    reason.
+    A cell is ``✓``, ``✓*`` if the machine serves only under conditions, with the number of stranded
+    devices if there are any, or the code of the first reason.
     """
     subjects = [subject.title for subject in matrix.subjects]
     cells = [
@@ -23,6 +24,8 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     lines = [summarize(matrix, release)]
     if matrix.has_conditions:
         lines.append("* only on some nodes, or not all of it was judged: -v has the conditions")
+    if matrix.strands_devices:
+        lines.append(STRANDED)
     if sentence := name_unserved(matrix):
         lines.append(sentence)
     return f"{table(('MACHINE', 'SERVES', *subjects), cells, canvas)}\n" + canvas.plain(
@@ -31,12 +34,20 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
 
 
 def to_csv(matrix: Matrix) -> str:
-    """Return the matrix as comma-separated values: ``fits`` or the code of the first reason."""
-    head = ("machine", "serves", *(subject.address for subject in matrix.subjects))
-    return csv_table(
-        head,
-        [(row.machine, str(row.served), *(cell.code for cell in row.cells)) for row in matrix.rows],
-    )
+    """Return the matrix as comma-separated values: ``fits`` or the code of the first reason.
+
+    If stranded devices were counted, their numbers follow in a column for each subject.
+    """
+    addresses = [subject.address for subject in matrix.subjects]
+    head, rows = ["machine", "serves", *addresses], []
+    if matrix.counts_stranded:
+        head += [f"stranded {address}" for address in addresses]
+    for row in matrix.rows:
+        values = [row.machine, str(row.served), *(cell.code for cell in row.cells)]
+        if matrix.counts_stranded:
+            values += ["" if cell.stranded is None else str(cell.stranded) for cell in row.cells]
+        rows.append(values)
+    return csv_table(head, rows)
 
 
 def summarize(matrix: Matrix, release: str) -> str:
@@ -64,4 +75,5 @@ def name_unserved(matrix: Matrix) -> str:
 def format_cell(cell: Cell) -> str:
     if not cell.serves:
         return cell.code
-    return "✓*" if cell.is_conditional else "✓"
+    mark = "✓*" if cell.is_conditional else "✓"
+    return f"{mark} {cell.stranded}" if cell.stranded else mark

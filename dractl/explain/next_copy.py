@@ -1,0 +1,48 @@
+"""The copy that no longer fits: why it stays pending, and which devices it leaves over."""
+
+from collections.abc import Mapping
+
+from dractl.allocation import Features
+from dractl.capacity import Fit, StrandedDevices, find_stranded_devices
+from dractl.explain.answer import Explanation, Reason
+from dractl.explain.ask import Question
+from dractl.explain.explain import Explainer, Options
+from dractl.scheduler.attempt import Scheduler
+from dractl.views import Pod
+
+
+def question_of_copy(fit: Fit) -> Question:
+    """Return the question about the next copy of a subject."""
+    pod = Pod(fit.subject.copy(fit.fits + 1))
+    # Without a UID, its claims are made from their templates. Its scheduler has been reported.
+    metadata = {key: value for key, value in pod.metadata.items() if key != "uid"}
+    spec = {key: value for key, value in pod.spec.items() if key != "schedulerName"}
+    return Question("Pod", pod.key, {**pod.raw, "metadata": metadata, "spec": spec})
+
+
+def explain_next_copy(fit: Fit, features: Features) -> Explanation | None:
+    """Explain why the next copy stays pending; return None if it does not."""
+    if fit.next_attempt.fits and not fit.undecided:
+        return None
+
+    explainer = Explainer(fit.state, features, Options(fixes=0))
+    return explainer.explain(question_of_copy(fit), fit.next_attempt)
+
+
+def list_reasons_by_node(explanation: Explanation | None) -> dict[str, tuple[Reason, ...]]:
+    """Return the reasons of an explanation by node, equal nodes included."""
+    nodes = explanation.nodes if explanation is not None else ()
+    return {name: node.reasons for node in nodes for name in (node.name, *node.like)}
+
+
+def find_stranded(
+    fit: Fit, features: Features, by_node: Mapping[str, tuple[Reason, ...]]
+) -> tuple[StrandedDevices, ...]:
+    """Find the devices that the copies leave over; ``by_node`` are the reasons against a further
+    one.
+    """
+
+    def describe(node: str) -> str:
+        return "; ".join(dict.fromkeys(reason.brief for reason in by_node.get(node, ())[:3]))
+
+    return find_stranded_devices(fit, Scheduler(fit.state, features), describe)
