@@ -218,14 +218,14 @@ def _fill_nodes(
     by_key: dict[Hashable, tuple[str, list[BoundCopy]]] = {}
     chosen: list[_NodeCopy] = []
     attempts, is_full = 0, False
-    free = free_nodes(first)
+    # The first copies of all nodes come before any second one, and each of these nodes takes one.
+    free = free_nodes(first)[: limit.copies]
     for done, verdict in enumerate(free):
         key = islands.node_key(verdict)
         if key not in by_key:
             progress(f"placing copies ({done} of {len(free)} nodes)")
-            filled = _fill_node(
-                subject, scheduler, islands.isolate_node(verdict.name), budget - attempts
-            )
+            alone = islands.isolate_node(verdict.name)
+            filled = _fill_node(subject, scheduler, alone, budget - attempts, limit.copies)
             if filled is None:
                 return None
             attempts += _cost_of_filling(len(filled))
@@ -256,12 +256,15 @@ def _fill_nodes(
 
 
 def _fill_node(
-    subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int
+    subject: Copies, scheduler: Scheduler, alone: ClusterState, budget: int, max_count: int
 ) -> list[BoundCopy] | None:
-    """Place copies on an isolated node until it is full; None if an attempt fails for all nodes."""
+    """Place copies on an isolated node, at most ``max_count``, until it is full; None if an attempt
+    fails for all nodes.
+    """
     copies: list[BoundCopy] = []
     scheduler_of_node = scheduler.with_state(alone)
-    while len(copies) < MAX_COPIES_PER_NODE and _cost_of_filling(len(copies)) <= budget:
+    most = min(MAX_COPIES_PER_NODE, max_count)
+    while len(copies) < most and _cost_of_filling(len(copies)) <= budget:
         pod = subject.copy(len(copies) + 1)
         attempt = scheduler_of_node.attempt_pod(pod, recreated=True)
         if attempt.fatal_node is not None:

@@ -93,6 +93,17 @@ def test_a_claim_held_by_another_pod_is_not_given_again() -> None:
     assert [one.devices for one in found.nodes] == [("gpu.example.com/a/gpu-1",)]
 
 
+@pytest.mark.parametrize(
+    ("most", "expected"), [(1, (1, 0)), (2, (1, 1)), (3, (2, 1)), (4, (2, 2)), (5, (2, 2))]
+)
+def test_no_more_copies_are_placed_than_asked_for(most: int, expected: tuple[int, int]) -> None:
+    """The emptiest node is next, and the first by name among equals."""
+    objects = (template("one", request("gpu", "gpu")), node("a"), node("b"))
+    state = state_of(GPU, *objects, gpus("a", "r1", "r1"), gpus("b", "r1", "r1"))
+    found = place_copies(find_subject(state, "template/one", "ml"), FEATURES, max_count=most)
+    assert (found.fits, fits(found)) == (sum(expected), dict(zip("ab", expected, strict=True)))
+
+
 def test_a_missing_class_is_nought_with_the_cause() -> None:
     state = state_of(template("one", request("gpu", "gpux")), GPU, node("a"), gpus("a", "r1"))
     found = place_copies(find_subject(state, "template/one", "ml"), FEATURES)
