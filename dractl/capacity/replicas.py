@@ -24,16 +24,6 @@ from dractl.scheduler.verdict import Attempt
 from dractl.views import Claim, ClaimTemplate, Pod
 
 _MAX_ORDERS = 24  # number of orders that are tried: enough for every order of four kinds (4!)
-# Fields and labels in which replicas of one workload differ, and which do not affect where they can
-# run.
-_REPLICA_FIELDS = ("hostname", "nodeName")
-_REPLICA_LABELS = (
-    "apps.kubernetes.io/pod-index",
-    "batch.kubernetes.io/job-completion-index",
-    "controller-revision-hash",
-    "leaderworkerset.sigs.k8s.io/worker-index",
-    "statefulset.kubernetes.io/pod-name",
-)
 
 
 class AlternativeFit(Struct, frozen=True):
@@ -81,7 +71,7 @@ def place_replicas(
     base, views = _remove_pods(state, pods), [Pod(pod) for pod in pods]
     kinds: dict[Hashable, list[Pod]] = {}
     for pod in views:
-        kinds.setdefault(scheduling_key(pod), []).append(pod)
+        kinds.setdefault(pod.scheduling_key, []).append(pod)
     if len(kinds) == 1:
         return _place_equal_pods(base, name, pods, features, progress)
     placement = _place_in_order(base, views, features, progress)
@@ -104,7 +94,7 @@ def place_first(
     This is what one scheduling cycle of their group does.
     """
     base, views = _remove_pods(state, pods), [Pod(pod) for pod in pods]
-    if len({scheduling_key(pod) for pod in views}) > 1:
+    if len({pod.scheduling_key for pod in views}) > 1:
         is_retried = not features.has("groups-in-one-cycle")
         return _place_in_order(
             base, views, features, lambda _: None, max_pods=max_pods, is_retried=is_retried
@@ -112,13 +102,6 @@ def place_first(
     fit = place_copies(_copies_of_equal_pods(base, name, pods), features, max_count=max_pods)
     pending = pods[fit.fits] if fit.fits < min(max_pods, len(pods)) else None
     return Placement(fit.fits, fit.state, pending, fit.next_attempt, undecided=fit.undecided)
-
-
-def scheduling_key(pod: Pod) -> Hashable:
-    """Return a key that is equal for pods that the scheduler cannot tell apart."""
-    spec = {key: value for key, value in pod.spec.items() if key not in _REPLICA_FIELDS}
-    labels = {key: value for key, value in pod.labels.items() if key not in _REPLICA_LABELS}
-    return repr(sorted(spec.items())), repr(sorted(labels.items()))
 
 
 def _remove_pods(state: ClusterState, pods: Sequence[Raw]) -> ClusterState:
@@ -241,14 +224,14 @@ def _place_in_order(
         for pod in queue:
             if max_pods is not None and count >= max_pods:
                 return Placement(count, scheduler.state)
-            if scheduling_key(pod) in attempts:
+            if pod.scheduling_key in attempts:
                 refused.append(pod)
                 continue
             new_pod = _strip_pod(pod)
             attempt = scheduler.attempt_pod(new_pod, recreated=True)
             free = free_nodes(attempt)
             if not free or attempt.pre_bind_failure is not None:
-                attempts[scheduling_key(pod)] = attempt
+                attempts[pod.scheduling_key] = attempt
                 refused.append(pod)
                 continue
             chosen = min(free, key=lambda node: (pods_per_node.get(node.name, 0), node.name))
@@ -257,7 +240,7 @@ def _place_in_order(
             count += 1
             progress(f"placing pods ({count} of {len(pods)})")
         if refused and (len(refused) == len(queue) or not is_retried):
-            attempt = attempts[scheduling_key(refused[0])]
+            attempt = attempts[refused[0].scheduling_key]
             return Placement(count, scheduler.state, refused[0].raw, attempt)
         queue = refused
     return Placement(count, scheduler.state)

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from dractl.allocation import AllocatedState, DeviceID
 from dractl.allocation.survey import RequestSurvey, Survey
-from dractl.capacity.replicas import scheduling_key
 from dractl.cluster.changes import Delete, apply
 from dractl.model import ResourceClaim
 from dractl.objects import Raw
@@ -123,7 +122,7 @@ class Landscape:
     def client(self, pod: Pod) -> Client:
         """Return a pod in the form of a pod that needs a place."""
         identity = pod.key if _depends_on_others(pod) else ""
-        key = pod.key[0], scheduling_key(pod), identity
+        key = pod.key[0], pod.scheduling_key, identity
         return Client(pod, self._kinds.setdefault(key, len(self._kinds)))
 
     # -- nodes, if all movable pods were gone --

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from dractl.capacity.binding import bind_copy
 from dractl.capacity.gangs import find_gang_wait
-from dractl.capacity.replicas import scheduling_key
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
@@ -95,7 +94,7 @@ def schedule_pods(
     unschedulable: set[Hashable] = set()
     pods_per_node: Counter[str] = Counter()
     for entry in queue:
-        pod_class = (entry.pod.key[0], entry.nodes, scheduling_key(entry.pod))
+        pod_class = (entry.pod.key[0], entry.nodes, entry.pod.scheduling_key)
         if pod_class in unschedulable:
             continue
         attempt = history, tuple(placements), entry.pod.key, entry.generates_claims, entry.nodes

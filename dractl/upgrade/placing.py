@@ -200,10 +200,9 @@ def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
         claim = state.claim((namespace, reference.claim_name))
         demand = claim.spec if claim.exists else reference
         claims.append((repr(demand), pod.is_pending and claim.is_allocated))
-    from dractl.capacity.replicas import scheduling_key  # as _pod_of_object
 
     spec = {name: value for name, value in pod.spec.items() if name != "resourceClaims"}
-    return tuple(claims), scheduling_key(Pod({**pod.raw, "spec": spec}))
+    return tuple(claims), Pod({**pod.raw, "spec": spec}).scheduling_key
 
 
 def _pod_of_manifest(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:

@@ -37,6 +37,16 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 _END_PHASES = ("Succeeded", "Failed")
 _TEMPLATE_HASH_LABEL = "pod-template-hash"
 _KUBERNETES_FINALIZERS = ("batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan")
+# Fields and labels in which replicas of one workload differ, and which do not affect where they can
+# run.
+_REPLICA_FIELDS = ("hostname", "nodeName")
+_REPLICA_LABELS = (
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "controller-revision-hash",
+    "leaderworkerset.sigs.k8s.io/worker-index",
+    "statefulset.kubernetes.io/pod-name",
+)
 _STATUS_FIELDS = ("initContainerStatuses", "containerStatuses")
 
 
@@ -308,6 +318,13 @@ class Pod(View):
         ):
             return "Deployment", owner.name.removesuffix(f"-{template_hash}")
         return owner.kind, owner.name
+
+    @cached_property
+    def scheduling_key(self) -> tuple[str, str]:
+        """Equal for pods that the scheduler cannot tell apart."""
+        spec = {key: value for key, value in self.spec.items() if key not in _REPLICA_FIELDS}
+        labels = {key: value for key, value in self.labels.items() if key not in _REPLICA_LABELS}
+        return repr(sorted(spec.items())), repr(sorted(labels.items()))
 
     @property
     def leader_worker_group(self) -> tuple[str, str] | None:
