@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dractl.allocation import Allocated, as_json
 from dractl.cluster.podgroups import claims_of_group
-from dractl.cluster.state import ClusterState
+from dractl.cluster.state import ClusterState, Key
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
@@ -36,6 +36,10 @@ class Binding(Struct, frozen=True):
     """A bound copy and the cluster that contains it."""
 
     copy: BoundCopy
+
+    objects: Mapping[str, Mapping[Key, Raw]]
+    """The objects that binding writes, by kind: the pod, and the claims that it uses."""
+
     state: ClusterState
 
 
@@ -57,13 +61,12 @@ def bind_copy(scheduler: Scheduler, pod: dict[str, Any], node: NodeVerdict) -> B
         _reserve_claim(claim.value, _consumer_reference(state, bound_pod, claim.name))
         for claim in _list_joined_claims(state, pod, claims)
     ]
-    bound_state = state.with_objects(
-        {
-            "Pod": {bound_pod.key: bound_pod.raw},
-            "ResourceClaim": {View(claim).key: claim for claim in [*claims, *joined_claims]},
-        }
-    )
-    return Binding(BoundCopy(bound_pod.raw, tuple(claims)), bound_state)
+    objects: dict[str, dict[Key, Raw]] = {
+        "Pod": {bound_pod.key: bound_pod.raw},
+        "ResourceClaim": {View(claim).key: claim for claim in [*claims, *joined_claims]},
+    }
+    copy = BoundCopy(bound_pod.raw, tuple(claims))
+    return Binding(copy, objects, state.with_objects(objects))
 
 
 def move_copy(

@@ -1,6 +1,6 @@
 """kube-scheduler's attempts to place a pod or a claim in a cluster."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 
 from dractl.allocation import Verdict
 from dractl.cluster.state import ClusterState
@@ -11,24 +11,13 @@ from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.cycle import SchedulingCycle
 from dractl.scheduler.pre_enqueue import PreEnqueueResult, pre_enqueue
 from dractl.scheduler.rejection import Rejection
-from dractl.scheduler.verdict import Attempt, NodeVerdict
+from dractl.scheduler.verdict import Attempt
 from dractl.scheduler.volumes import Volumes
 from dractl.views import Node, Pod
 
 
 class Scheduler(SchedulerCache):
     """kube-scheduler of one release, in one cluster. Attempts do not change the cluster."""
-
-    @property
-    def simulated_placements(self) -> dict[Hashable, NodeVerdict | None]:
-        """The nodes that pods got in simulations of this cluster, by the changes that were
-        simulated.
-        """
-        return self.state.cache.from_sources(
-            ("simulated-placements", self.features),
-            (self.state,),
-            lambda _: dict[Hashable, NodeVerdict | None](),
-        )
 
     def with_state(self, state: ClusterState) -> "Scheduler":
         """Return the scheduler of the same release in a changed cluster."""

@@ -1,7 +1,7 @@
 """Pending pods, scheduled in the order of kube-scheduler's queue."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -11,13 +11,30 @@ from dractl.capacity.gangs import find_gang_wait
 from dractl.cluster.changes import Delete, apply
 from dractl.cluster.podgroups import find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
+from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.workload_pods import NEW_SUFFIX, pod_identity
 from dractl.views import Pod
 
-PlacementCache = dict[Hashable, NodeVerdict | None]
-"""The node that a pod got, by the pod and the history of the cluster up to then."""
+
+class BoundPod(Struct, frozen=True):
+    """A pod of the queue that got a node."""
+
+    node: str
+    """The name of the node."""
+
+    victims: tuple[str, ...]
+    """The pods that are evicted for it."""
+
+    objects: Mapping[str, Mapping[Key, Raw]]
+    """The objects that binding writes, by kind."""
+
+
+PlacementCache = dict[Hashable, BoundPod | None]
+"""The pods that got a node, and None for the others, by the pod and the history of the cluster up
+to then.
+"""
 
 
 class QueuedPod(Struct, frozen=True):
@@ -46,6 +63,14 @@ class QueueResult(Struct, frozen=True):
 
     placements: tuple[tuple[Key, str], ...] = ()
     """Pods that got a node, each with the node, in the order of the queue."""
+
+
+def placement_cache(scheduler: Scheduler) -> PlacementCache:
+    """Return the placements in simulations of this cluster, to be added to."""
+    cache: PlacementCache = scheduler.state.cache.from_sources(
+        ("simulated-placements", scheduler.features), (scheduler.state,), lambda _: {}
+    )
+    return cache
 
 
 def list_pending_pods(state: ClusterState) -> list[Pod]:
@@ -99,14 +124,15 @@ def schedule_pods(
             continue
         attempt = history, tuple(placements), entry.pod.key, entry.generates_claims, entry.nodes
         if attempt not in cache:
-            cache[attempt] = _select_node(scheduler, entry, pods_per_node)
-        node = cache[attempt]
-        if node is None:
+            node = _select_node(scheduler, entry, pods_per_node)
+            cache[attempt] = None if node is None else _bind(scheduler, entry, node)
+        bound_pod = cache[attempt]
+        if bound_pod is None:
             unschedulable.add(pod_class)
             continue
-        pods_per_node[node.name] += 1
-        placements.append((entry.pod.key, node.name))
-        scheduler = _bind(scheduler, entry, node)
+        pods_per_node[bound_pod.node] += 1
+        placements.append((entry.pod.key, bound_pod.node))
+        scheduler = _write(scheduler, entry.pod, bound_pod)
         if entry.is_subject:
             break
     return QueueResult(scheduler, tuple(placements))
@@ -130,13 +156,21 @@ def _select_node(
     )
 
 
-def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> Scheduler:
-    """Evict the victims of a pod, and bind it and its claims to the node."""
-    if node.victims:
-        evictions = [Delete(f"Pod/{victim}") for victim in node.victims]
-        scheduler = scheduler.with_state(apply(scheduler.state, evictions))
-    state = bind_copy(scheduler, _with_server_metadata(entry.pod), node).state
-    return scheduler.with_state(_remove_unallocated_claims(state, entry.pod))
+def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> BoundPod:
+    """Bind a pod and its claims to the node, without its victims."""
+    scheduler = scheduler.with_state(_evict(scheduler.state, node.victims))
+    binding = bind_copy(scheduler, _with_server_metadata(entry.pod), node)
+    return BoundPod(node.name, node.victims, binding.objects)
+
+
+def _write(scheduler: Scheduler, pod: Pod, bound_pod: BoundPod) -> Scheduler:
+    """Return the scheduler of the cluster in which a pod was bound."""
+    state = _evict(scheduler.state, bound_pod.victims).with_objects(bound_pod.objects)
+    return scheduler.with_state(_remove_unallocated_claims(state, pod))
+
+
+def _evict(state: ClusterState, victims: Sequence[str]) -> ClusterState:
+    return apply(state, [Delete(f"Pod/{victim}") for victim in victims]) if victims else state
 
 
 def _gang_starts(scheduler: Scheduler, entry: QueuedPod) -> bool:

@@ -18,7 +18,13 @@ from dractl.simulation.controllers import (
 )
 from dractl.simulation.effects import delete_whole_groups
 from dractl.simulation.job_failure import fail_job
-from dractl.simulation.queue import QueuedPod, build_queue, list_pending_pods, schedule_pods
+from dractl.simulation.queue import (
+    QueuedPod,
+    build_queue,
+    list_pending_pods,
+    placement_cache,
+    schedule_pods,
+)
 from dractl.simulation.setup import DEFAULT_OPTIONS, Setup, SimulationOptions, prepare
 from dractl.simulation.workload_pods import (
     WorkloadKey,
@@ -240,7 +246,7 @@ class Simulation(Struct):
         queue_result = schedule_pods(
             self.scheduler.with_state(self.state),
             queue,
-            self.setup.scheduler.simulated_placements,
+            placement_cache(self.setup.scheduler),
             tuple(self.history),
         )
         self.scheduler, self.state = queue_result.scheduler, queue_result.scheduler.state
@@ -316,5 +322,5 @@ class Simulation(Struct):
         ]
         if not queue:
             return None
-        cache = self.setup.scheduler.simulated_placements
+        cache = placement_cache(self.setup.scheduler)
         return schedule_pods(self.scheduler, queue, cache, tuple(self.history)).scheduler.state
