@@ -6,9 +6,11 @@ each other. The stages are in the order in which the scheduler checks a device. 
 never serve the request, that is the reason for its loss, even if another reason applies as well.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation.faults import Fault, PoolFault
 from dractl.allocation.state import DeviceID
@@ -170,3 +172,27 @@ class Survey(Struct, frozen=True):
     constraints: tuple[ConstraintSurvey, ...]
     fault: Fault | None = None
     """The reason why the pools could not be gathered."""
+
+    @property
+    def names_claims(self) -> bool:
+        """True if a sentence of it names a claim."""
+        return any(
+            request.fault is not None
+            or any(loss.code == "selector-error" for stage in request.stages for loss in stage.lost)
+            for request in self.requests
+        )
+
+
+def rename_claims(survey: Survey, names: Sequence[str]) -> Survey:
+    """Return the survey of equal claims with other names (``namespace/name``), of which no sentence
+    names a claim.
+    """
+    requests = tuple(
+        replace(request, ref=replace(request.ref, claim=names[request.claim_index]))
+        for request in survey.requests
+    )
+    constraints = tuple(
+        replace(constraint, claim=names[constraint.claim_index])
+        for constraint in survey.constraints
+    )
+    return replace(survey, requests=requests, constraints=constraints)

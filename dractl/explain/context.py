@@ -186,7 +186,11 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
         claims,
         Names(labels, pod.extended_request_sources),
         groups,
-        {v.name: _survey(scheduler, v) for v, *_ in groups if v.allocator_verdict is not None},
+        {
+            v.name: scheduler.survey(v.node, v.claims)
+            for v, *_ in groups
+            if v.allocator_verdict is not None
+        },
         {item.metadata.name or "": item for item in scheduler.state.classes},
         frozenset(item.spec.driver for item in scheduler.slices),
         refusals,
@@ -215,11 +219,6 @@ def _is_cordon_taint(unmet: UnmetRequirement) -> bool:
         isinstance(unmet, UntoleratedTaint)
         and unmet.taint.key == "node.kubernetes.io/unschedulable"
     )
-
-
-def _survey(scheduler: Scheduler, verdict: NodeVerdict) -> Survey:
-    decoded = [c.claim for c in verdict.claims if c.claim is not None]
-    return scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), decoded)
 
 
 def _groups(

@@ -1,14 +1,26 @@
 """Everything that a scheduler derives from a cluster before it handles a pod."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 
-from dractl.allocation import Allocator, Features, Verdict, apply_taint_rules, delegated_resources
+from msgspec import Struct
+
+from dractl.allocation import (
+    Allocator,
+    Fatal,
+    Features,
+    NodeError,
+    Survey,
+    Verdict,
+    apply_taint_rules,
+    delegated_resources,
+)
+from dractl.allocation.survey import rename_claims
 from dractl.cel import Program
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.model import ResourceSlice, Target
-from dractl.objects import slice_of
+from dractl.objects import Raw, slice_of
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups, attribute_names
@@ -18,6 +30,28 @@ from dractl.views import Node, Pod, View
 
 MAX_VERDICTS = 4096
 """The number of verdicts that are cached from one attempt to the next."""
+MAX_SURVEYS = 4096
+"""The number of surveys of nodes that are cached from one subject to the next."""
+
+
+class Verdicts(Struct, frozen=True):
+    """The verdicts on claims, by key of the node."""
+
+    by_specs: dict[Hashable, Verdict | None]
+    """The verdicts for all claims with these specs."""
+    with_faults: dict[Hashable, Verdict | None]
+    """The verdicts whose faults name these claims."""
+
+    def look_up(self, node: Hashable, compute: Callable[[], Verdict | None]) -> Verdict | None:
+        """Return the verdict on a node; a verdict that is missing is computed."""
+        for verdicts in (self.by_specs, self.with_faults):
+            if node in verdicts:
+                return verdicts[node]
+        verdict = compute()
+        has_fault = isinstance(verdict, NodeError | Fatal)
+        verdicts = self.with_faults if has_fault else self.by_specs
+        verdicts[node] = verdict
+        return verdict
 
 
 class SchedulerCache:
@@ -87,25 +121,56 @@ class SchedulerCache:
             return Allocator(slices, classes, state=held, features=self.features)
         return previous.replace(slices=slices, classes=classes, state=held)
 
-    def verdicts(
-        self, claims: tuple[PodClaim, ...], names: AttributeNames
-    ) -> dict[Hashable, Verdict | None]:
-        """Return the cached verdicts on open claims by the key of the node; callers add to them.
+    def verdicts(self, claims: tuple[PodClaim, ...], names: AttributeNames) -> Verdicts:
+        """Return the cached verdicts on open claims by the key of the node.
 
         All clusters with the same slices and classes share them, since the key of a node contains
-        everything that is in use there.
+        everything that is in use there. All claims with the same specs in the same order share
+        them, too: of a claim without devices the allocator reads its spec, and its name for faults
+        alone.
         """
         if not claims or not self.groups.are_independent:
-            return {}
+            return Verdicts({}, {})
         questions = self.state.cache.from_sources(
             ("verdicts", self.features),
             (self.slices, self.state.objects("DeviceClass")),
             lambda _: dict[Hashable, dict[Hashable, Verdict | None]](),
         )
-        question = names, tuple((c.full_name, repr(c.claim and c.claim.spec)) for c in claims)
+        question = names, tuple(map(self._spec_text, claims))
+        of_claims = *question, tuple(claim.full_name for claim in claims)
         if question not in questions and sum(map(len, questions.values())) > MAX_VERDICTS:
             questions.clear()
-        return questions.setdefault(question, {})
+        return Verdicts(questions.setdefault(question, {}), questions.setdefault(of_claims, {}))
+
+    def survey(self, node: Node, claims: tuple[PodClaim, ...]) -> Survey:
+        """Return the survey of a node for a pod's claims.
+
+        Claims with the same specs in the same order share it, as they share verdicts.
+        """
+        decoded = [claim.claim for claim in claims if claim.claim is not None]
+        surveys = self.state.cache.from_sources(
+            "surveys", (self.allocator,), lambda _: dict[Hashable, tuple[Raw, Survey]]()
+        )
+        key = id(node.raw), tuple(self._spec_text(c) for c in claims if c.claim is not None)
+        raw, survey = surveys.get(key, (None, None))
+        if survey is not None and raw is node.raw:
+            return rename_claims(survey, [claim.metadata.full_name for claim in decoded])
+        survey = self.allocator.survey(self.state.decode(node.raw), decoded)
+        if not survey.names_claims:
+            if len(surveys) >= MAX_SURVEYS:
+                surveys.clear()
+            surveys[key] = node.raw, survey
+        return survey
+
+    def _spec_text(self, claim: PodClaim) -> str:
+        """Return a text that is equal for claims with the same spec."""
+        decoded = claim.claim
+        if decoded is None:
+            return ""
+        text: str = self.state.cache.from_object(
+            "claim-spec-text", decoded, lambda: repr(decoded.spec)
+        )
+        return text
 
     def filters(self, pod: Pod) -> PodFilterResults:
         """Return the filters for a pod, and their results for each node."""

@@ -5,8 +5,8 @@ kubernetes pkg/scheduler/schedule_one.go,
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property, partial
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -125,9 +125,10 @@ class SchedulingCycle:
     def _filter(self) -> Iterator[NodeVerdict]:
         """Yield the verdict on each node."""
         names = self._attribute_names()
-        verdicts: dict[Hashable, Verdict | None] = {}
-        if not self._has_mapped_resources:
-            verdicts = self.cache.verdicts(self.open_claims, names)
+        # A claim for mapped resources depends on the node.
+        verdicts = self.cache.verdicts(
+            () if self._has_mapped_resources else self.open_claims, names
+        )
         groups, in_use = self.cache.groups, self.cache.held_devices.in_use
         has_mapped_resources = self._has_mapped_resources
         rejections = self._first_rejections()
@@ -142,15 +143,14 @@ class SchedulingCycle:
                 if special is not None and special.claim is not None:
                     claims = (*claims, special)
                     group = group, repr(special.claim.spec)
-            if group not in verdicts:
-                verdicts[group] = allocate(self.cache, node, claims)
+            verdict = verdicts.look_up(group, partial(allocate, self.cache, node, claims))
             yield NodeVerdict(
                 node,
                 name,
                 None if rejections is None else rejections[name],
                 tuple([claim for claim in allocated if not self._is_usable(claim, node)]),
                 claims,
-                verdicts[group],
+                verdict,
                 group,
             )
 

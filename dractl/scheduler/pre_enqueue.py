@@ -269,7 +269,11 @@ class _PreEnqueue:
         if not claim_template.exists:
             return _Resolution(stops=(TemplateMissing(name, (self.namespace, template)),))
         key = (self.namespace, self._claim_name(name))
-        raw = self._instantiate(claim_template, key[1])
+        raw = self.state.cache.from_object(
+            ("claim-of-template", *key),
+            claim_template.raw,
+            lambda: self._instantiate(claim_template, key[1]),
+        )
         claim = self._decode(raw)
         refusals = find_refusals(self.state, claim, self.namespace, name, replaces=key)
         pod_claim = PodClaim(name, key, raw, claim, template, self._template_spec(template))

@@ -2,12 +2,14 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dractl.allocation import Features
+from dractl.allocation import Allocator, Features, Verdict
 from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import ClusterState, add_object
+from dractl.model import Node
 from dractl.scheduler.attempt import Scheduler
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -44,3 +46,58 @@ def test_a_decisive_change_gets_a_new_verdict(scheduler: Scheduler) -> None:
         ["node-00001"],
         [],
     ]
+
+
+_FAULTY = {
+    "op": "replace",
+    "path": "/spec/spec/devices/requests/0/exactly/selectors/0/cel/expression",
+    "value": "1 / 0 == 1",
+}
+
+
+def pods_of_template(scheduler: Scheduler) -> list[dict[str, object]]:
+    """Return two pods that differ in their names."""
+    pod = scheduler.state.objects("Pod")["ml", "train-0"]
+    return [{**pod, "metadata": {**pod["metadata"], "name": name}} for name in ("first", "second")]
+
+
+def test_equal_claims_share_their_verdicts(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    allocate = Allocator.allocate
+
+    def count(allocator: Allocator, node: Node, *rest: Any) -> Verdict:
+        asked.append(node.metadata.name)
+        return allocate(allocator, node, *rest)
+
+    monkeypatch.setattr(Allocator, "allocate", count)
+    first, second = (scheduler.attempt_pod(pod) for pod in pods_of_template(scheduler))
+    assert asked == ["node-00000", "node-00001"]
+    assert [n.allocator_verdict for n in first.nodes] == [n.allocator_verdict for n in second.nodes]
+    assert [claim.full_name for claim in second.nodes[0].claims] == ["ml/second-gpu"]
+
+
+def test_equal_claims_share_surveys_under_their_names(scheduler: Scheduler) -> None:
+    for pod in pods_of_template(scheduler):
+        verdict = scheduler.attempt_pod(pod).nodes[0]
+        claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
+        expected = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
+        assert scheduler.survey(verdict.node, verdict.claims) == expected
+        assert {request.claim for request in expected.requests} == {
+            f"ml/{pod['metadata']['name']}-gpu"  # type: ignore[index]
+        }
+
+
+def test_a_fault_names_the_claim_of_each_pod(scheduler: Scheduler) -> None:
+    broken = scheduler.with_state(
+        apply(scheduler.state, [Patch("ResourceClaimTemplate/ml/pair", (_FAULTY,))])
+    )
+    for pod in pods_of_template(broken):
+        attempt = broken.attempt_pod(pod)
+        name = f"ml/{pod['metadata']['name']}-gpu"  # type: ignore[index]
+        assert name in (attempt.message or "")
+        survey = broken.survey(attempt.nodes[0].node, attempt.nodes[0].claims)
+        errors = {loss.message for s in survey.requests[0].stages for loss in s.lost if loss.error}
+        assert errors
+        assert all(name in message for message in errors)

@@ -243,9 +243,7 @@ class _Search:
         return _Group(tuple(nodes), missed, remoteness, (signature, reading))
 
     def _survey(self, verdict: NodeVerdict) -> Survey:
-        decoded = [claim.claim for claim in verdict.claims if claim.claim is not None]
-        node = self.trial.state.decode(verdict.node.raw)
-        return self.scheduler.allocator.survey(node, decoded)
+        return self.scheduler.survey(verdict.node, verdict.claims)
 
     def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
         """Return how far a node is from a fit; a condition of the pod that other nodes meet counts
