@@ -317,6 +317,7 @@ SEAMS = {
     "explain/reasons/limits.py": "drivers",
     "scheduler/cache.py": "CEL's library",
     "validation/selectors.py": "CEL's library",
+    "upgrade/placing.py": "the room for copies, which an input without slices does not need",
 }
 
 

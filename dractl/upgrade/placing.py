@@ -168,7 +168,7 @@ def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterat
 
 def _pod_of_object(state: ClusterState, kind: str, key: Key) -> Raw:
     """Return a pod of a workload, or of a claim or template."""
-    from dractl.capacity.copies import copies_of_object  # an input without slices needs no capacity
+    from dractl.capacity.copies import copies_of_object  # no capacity without slices
 
     return copies_of_object(state, kind, key).pod
 
@@ -249,11 +249,8 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
             )
             scheduler = scheduler.with_state(deallocated)
             attempt = scheduler.attempt_pod(subject.pod, recreated=subject.runs)
-        state, pod, group = (
-            scheduler.state,
-            subject.pod,
-            find_pod_group(scheduler.state, Pod(subject.pod)),
-        )
+        state, pod = scheduler.state, subject.pod
+        group = find_pod_group(state, Pod(pod))
         starts = group is None or not attempt.fits
         if group is not None and attempt.fits:
             from dractl.capacity.gangs import find_gang_wait  # as _pod_of_object
