@@ -27,7 +27,7 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Claim
 
-_MAX_DEVICES_PER_KIND = 64  # of one pod; a claim has at most 32
+_MAX_DEVICES_PER_KIND = 64  # that one pod uses; one claim has at most 32 devices
 _UNKNOWN_LEVELS = "it depends on levels that nothing tells"
 _TOO_MANY = "there are too many allocations to compare"
 _SEVERAL_NODES = "its devices are not on one node"
@@ -81,8 +81,8 @@ class Aligner:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
-        # The best alignment that a node could provide does not depend on bugs in the search of the
-        # release.
+        # The best alignment that a node could provide is a property of its devices, so bugs in the
+        # search of the release do not count.
         self.features = replace(scheduler.features, upstream_bugs=False)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=self.features)
         self.nodes = scheduler.nodes
@@ -162,8 +162,8 @@ class Aligner:
     def _compare_with_best(
         self, alignment: Alignment, devices: ClaimDevices, node: str, measured: MeasuredPairs
     ) -> Alignment:
-        """Return the alignment together with the best one that the node could provide, when empty
-        and now.
+        """Return the alignment with two others to compare it with: the best one that the empty node
+        could provide, and the best one that is possible beside the other claims.
         """
         goal = AlignmentGoal(devices.kinds, len(measured.pairs))
         claims = [self.state.decode(claim) for claim in devices.claims]
@@ -294,7 +294,7 @@ class Aligner:
         alignment: Alignment,
         best_ranks: Mapping[KindPair, Ranks],
     ) -> BestAllocation | None:
-        """Return an allocation that has the best ranks of all kinds; None if there is none."""
+        """Return an allocation that is best for every pair of kinds; None if there is none."""
         kinds = alignment.kinds
         required = tuple((pair, ranks) for pair, ranks in best_ranks.items() if pair != kinds)
         goal = AlignmentGoal(kinds, len(alignment.pairs), required)

@@ -17,7 +17,7 @@ from dractl.allocation.state import AllocatedState, DeviceID
 from dractl.model import Device, Quantity, ResourceSlice
 
 NO_GROUP = frozenset({""})
-"""Stands for allocated devices that have no compatibility group in common, so that no further
+"""The groups of allocated devices that have no compatibility group in common, so that no further
 device may join them.
 """
 
@@ -34,8 +34,8 @@ class Counters(Struct, frozen=True):
 
 
 def is_allocated(device: DeviceID, state: AllocatedState, *, shares: bool) -> bool:
-    """Return True if a device has taken its counters. With ``shares`` (from 1.36 on), a device of
-    which only shares are allocated has taken them, too.
+    """Return True if a device consumes its counters: if it is allocated or, with ``shares`` (from
+    1.36 on), if a share of it is.
     """
     return device in state.devices or (
         shares and (device in state.shared or device in state.capacity)

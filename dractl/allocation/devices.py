@@ -2,8 +2,8 @@
 affects each of them.
 
 What excludes a device is decided here, once, for the stages of :mod:`dractl.allocation.survey` and
-for the search. A set of devices is an int with one bit per device; the survey puts the meaning of a
-bit into words.
+for the search. A set of devices is an int with one bit per device; the survey describes in words
+why a device is in a set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class _Marks(Struct, frozen=True):
     charging: int
     """Devices that consume counters."""
     operating: int
-    """Devices that skip operations of the node."""
+    """Devices that set ``skipNodeOperations``."""
     tainting: int
     """Devices with taints."""
     sized: bool
@@ -74,8 +74,8 @@ class NodeDevices:
     pool's position.
 
     The attributes are sets of devices: those in ``held`` are in use by other claims, those in
-    ``multi`` can be shared, ``charging`` ones consume counters, ``operating`` ones skip operations
-    of the node, ``tainting`` ones have taints, and ``sharing`` ones are shared already.
+    ``multi`` can be shared, ``charging`` ones consume counters, ``operating`` ones set
+    ``skipNodeOperations``, ``tainting`` ones have taints, and ``sharing`` ones are shared already.
     """
 
     def __init__(
@@ -182,8 +182,8 @@ class NodeDevices:
 
     @cached_property
     def undeclared(self) -> int:
-        """Devices that skip node operations while the gate is off or undeclared by the node (from
-        1.37 on).
+        """Devices that set ``skipNodeOperations`` although the gate for it is off, or the node does
+        not declare it (from 1.37 on).
         """
         if not (self.experimental and self.operating and self.features.has("node-operations")):
             return 0
@@ -218,7 +218,9 @@ class NodeDevices:
     def share_consumption(
         self, requested: Mapping[str, Quantity] | None, number: int, key: int
     ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
-        """Return the consumption of a device's share; ``key`` stands for the request."""
+        """Return what a request consumes of a shared device. The result is cached; ``key`` is equal
+        for equal requests.
+        """
         candidate = self.candidate(number)
         capacity, driver = candidate.device.capacity, self.domain(candidate)
         memory = (key, repr(candidate.device.mapping.get("capacity")), driver)
@@ -232,8 +234,8 @@ class NodeDevices:
         return consumed
 
     def domain(self, candidate: PoolDevice) -> str | None:
-        """Return a device's driver if, in this release, names of capacities may have it as their
-        domain; else None.
+        """Return the driver of a device if the release accepts it as the domain in the name of a
+        capacity; None otherwise.
         """
         return candidate.id.driver if self.features.has("capacity-names-of-driver") else None
 

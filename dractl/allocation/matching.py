@@ -37,7 +37,7 @@ class Failure(Struct, frozen=True):
     """The device on which it fails; None if it does not compile."""
     text: str
     error: str = ""
-    """The error of cel-go alone."""
+    """The error of cel-go, without the words that upstream puts around it."""
 
     def message(self, claim: str) -> str:
         """Return upstream's text."""

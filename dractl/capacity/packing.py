@@ -33,10 +33,10 @@ class MaxCopies(Struct, frozen=True):
 def max_copies(
     fit: Fit, features: Features, progress: Callable[[str], None] = lambda _: None
 ) -> MaxCopies:
-    """Count the copies that fit if each node takes as many copies at once as the allocator has
-    devices for.
+    """Count the copies that fit if all copies on a node are allocated at once, not one by one.
 
-    If copies on one node affect another node, return the number that fits, unproven, with a bound.
+    If copies on one node affect another node, return the copies that fit one by one. That number is
+    not proven to be the largest, so it comes with a bound.
     """
     subject = fit.subject
     scheduler = Scheduler(subject.state, features)

@@ -86,7 +86,7 @@ class View:
 
     @property
     def whole(self) -> dict[str, Any]:
-        """``device`` as a value: upstream's is a map with all four fields."""
+        """The value of ``device`` as a whole: a map with these four fields, as upstream."""
         return {
             "driver": self.driver,
             "attributes": self.attributes,

@@ -1,4 +1,4 @@
-"""The short form of ``dractl impact`` in ``lint`` and ``explain``: whom a DeviceTaintRule hits."""
+"""The short form of ``dractl impact`` in ``lint`` and ``explain``: the pods that a rule affects."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -28,7 +28,7 @@ from dractl.views import Pod
 
 
 class _Drain(Struct, frozen=True):
-    """A drain after the last step that is possible."""
+    """A drain that has gone as far as budgets and other pods allow."""
 
     node: NodeInQuestion
     fixed: dict[Key, PodImpact]
@@ -207,8 +207,8 @@ def _is_refused(impact: PodImpact) -> bool:
 
 
 def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
-    """Return the impact on an evicted pod as long as kubectl drain refuses because of other
-    pods.
+    """Return the impact on a pod that waits for its eviction, since kubectl drain evicts no pod as
+    long as the ``refused`` pods are on the node.
     """
     if impact.effect != "evicted":
         return impact

@@ -48,8 +48,8 @@ _UNKNOWN_TYPE = ("doesn't have a resource type", "the server could not find the 
 _LOG_LINE = re.compile(r"[EWI]\d{4} |Warning: ")
 """The start of klog's lines, and of warnings of the API server."""
 _ERROR_CODE = 1
-"""k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode, which is neither a signal nor a
-wrapper's code.
+"""k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode. Another code comes from a signal or
+from a wrapper around kubectl.
 """
 _LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
 """There is no --ignore-not-found: with it, kubectl prints nothing in place of an empty list
@@ -96,8 +96,8 @@ class KubectlResult(Struct, frozen=True):
     def refused_resources(self) -> frozenset[str]:
         """The resources (plural, without their group) that the API server refused to list.
 
-        It is empty if anything else failed. kubectl has printed the other resources then, and a
-        login helper may have written something as well.
+        It is empty if anything else failed. After refusals alone, kubectl has printed all other
+        resources. Lines that are no errors, such as those of a login helper, do not count.
         """
         lines = _lines_without_logs(self.errors)
         matches = [
@@ -118,8 +118,8 @@ class KubectlResult(Struct, frozen=True):
     def is_unknown_type(self) -> bool:
         """True if the server does not have the resource.
 
-        kubectl caches for hours which resources a server has, so the refusal may come from the
-        server.
+        Either kubectl or the server reports this: kubectl caches a server's list of resources for
+        hours, and asks for a resource that the server has no longer.
         """
         return self.code != 0 and any(words in self.errors for words in _UNKNOWN_TYPE)
 

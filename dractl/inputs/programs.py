@@ -95,8 +95,8 @@ def run(command: Sequence[str], home: str, limits: Limits) -> Completion:
 
 
 def _link_interpreter(program: str, bin_folder: str) -> None:
-    """If a program is a script, link the interpreter that its first line requests from ``env``, as
-    the wrappers of version managers do. No other program is in its search path.
+    """Link the interpreter of a script that begins with ``#!/usr/bin/env NAME``, such as the
+    wrapper of a version manager. The search path of the script has no other program.
     """
     try:
         with open(program, "rb") as file:

@@ -41,10 +41,10 @@ def add_built_objects(
     """Return the input, followed by the objects of the kustomizations among ``files`` as ``build``
     makes them.
 
-    Only the outermost kustomizations are built. They must have a document that ``concerns`` the
-    reader, in a file whose bytes ``may_concern`` the reader, and refer to nothing but files and
-    folders of this machine. All other kustomizations are in ``skipped``, and their files are linted
-    as they are. ``overlay`` gives the content of files that are not written yet.
+    Only the outermost kustomizations are built, and only if they refer to nothing but files and
+    folders of this machine. ``concerns`` must be true for one of their documents, in a file for
+    whose bytes ``may_concern`` is true. All other kustomizations are in ``skipped``, and their
+    files are linted as they are. ``overlay`` gives the content of files that are not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]

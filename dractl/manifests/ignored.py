@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# PATH_MAX of limits.h; with twice as many ``?`` in a pattern, re2 refuses the set
+# PATH_MAX of limits.h. re2 cannot compile a pattern with twice as many ``?``
 _MAX_PATTERN_LENGTH = 4_096
 # Limits on the patterns of one file and their characters, since compiling them takes a second or
 # two
@@ -101,8 +101,8 @@ class Ignored:
 
 
 def _holds_vendored_packages(path: str) -> bool:
-    """Return True for the packages of npm, and for the packages of Go, which lists them
-    (cmd/go/internal/modcmd/vendor.go).
+    """Return True for a folder of npm's packages, or of Go's vendored packages, which has a list of
+    them (cmd/go/internal/modcmd/vendor.go).
     """
     name = os.path.basename(path)
     return name == "node_modules" or (

@@ -75,8 +75,8 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return how much of devices and resources a node has for the pieces; at least as much as
-        the pieces already on it take.
+        """Return the devices and resources that a node has for the pods of the search. Each is at
+        least what the pods that are already on the node take.
         """
         counts = Counter(device.driver for device in landscape.free_devices(node))
         room = landscape.use_of(node, frozenset(landscape.units)).room
@@ -93,8 +93,8 @@ class _Arranger:
         return _Piece(amounts, "", frozenset(landscape.nodes_for(client)))
 
     def _make_running_piece(self, landscape: Landscape, pod: Pod) -> _Piece:
-        """Other nodes for the piece are determined only if they will be needed, since each costs an
-        attempt.
+        """Make the piece of a running pod. The other nodes for the pod are determined only for a
+        small search, since each node costs an attempt.
         """
         amounts = self._amounts(pod, landscape.count_held_devices(pod))
         nodes = landscape.nodes_for(landscape.client(pod)) if self.is_small else ()

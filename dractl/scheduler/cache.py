@@ -126,8 +126,8 @@ class SchedulerCache:
 
         All clusters with the same slices and classes share them, since the key of a node contains
         everything that is in use there. All claims with the same specs in the same order share
-        them, too: of a claim without devices the allocator reads its spec, and its name for faults
-        alone.
+        them, too: the allocator reads only the spec of a claim without devices. It uses the name of
+        the claim only in faults.
         """
         if not claims or not self.groups.are_independent:
             return Verdicts({}, {})

@@ -130,8 +130,8 @@ def schemas_of(release: str) -> Schemas:
 
 
 def paths_of(release: str) -> dict[str, Path]:
-    """Return the paths of the files of a release, by name. A preview only has files that differ
-    from those of its ``like``.
+    """Return the paths of the files of a release, by name. A preview has only the files that differ
+    from those of the release that it is based on (:func:`dractl.model.releases.like`).
     """
     return {
         path.stem: path

@@ -126,7 +126,7 @@ class InputOptions(ValuesOptions, frozen=True):
     selector: Selector = None
 
     def check(self) -> None:
-        """Raise UsageError for more names than are explained one by one."""
+        """Raise UsageError for more names than ``MAX_REPETITIONS``."""
         count = len(self.names or ())
         if count > MAX_REPETITIONS:
             raise UsageError(
@@ -161,7 +161,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
 
 class AnswerOptions(OptionGroup, frozen=True):
-    """The options for the use of the answer."""
+    """The options of the answer: its format, exit code and script, and whether it is repeated."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -302,7 +302,7 @@ def _find_questions(
 ) -> tuple[list[Question], list[InputError]]:
     """Find the named or labelled subjects, or everything that is pending.
 
-    The errors are about names without an object, as long as another name has one.
+    The errors are for names without an object. If no name has an object, the first error is raised.
     """
     state, names = cluster.state, cluster.sources.names
     if selector is not None:

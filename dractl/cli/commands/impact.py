@@ -1,4 +1,4 @@
-"""``dractl impact``: whom a change hits, before it is made."""
+"""``dractl impact``: the pods and claims that a change affects, before it is made."""
 
 import json
 from collections.abc import Sequence

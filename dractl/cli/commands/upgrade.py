@@ -378,7 +378,8 @@ def _add_fixes(
 ) -> Plan:
     """Add lint's fixes to the findings that break manifests.
 
-    Lint fixes files as they are written: those of a chart or a kustomization are read again.
+    Lint fixes files as they are written, so the files are loaded again if their objects were
+    rendered from a chart or a kustomization.
     """
     files = [path for path in paths if path != "-"]
     if not upgrade_plan.count("breaks") or not files:

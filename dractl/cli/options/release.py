@@ -67,7 +67,9 @@ def assume_newest(value: bool) -> None:
 
 
 class ReleaseOptions(OptionGroup, frozen=True):
-    """The options of the release and gates that apply, and of the settings that complete them."""
+    """The options of the release and gates that apply. The configuration file and variables provide
+    those that are not given.
+    """
 
     heading: ClassVar[str] = AGAINST
 
@@ -111,7 +113,7 @@ class ReleaseOptions(OptionGroup, frozen=True):
 
 
 class GateOptions(OptionGroup, frozen=True):
-    """The options of the gates that apply, of a command that has releases of its own."""
+    """The options of the gates that apply, for a command with its own release options."""
 
     heading: ClassVar[str] = AGAINST
 

@@ -73,7 +73,7 @@ class JointSearch:
         self.accepts = accepts
         """Decides whether a candidate may be a part."""
         self.corrected = corrected
-        """The slots in which only corrections of the intent are tried."""
+        """The slots in which only candidates that correct a mistake are tried."""
 
     def combinations(self, obstacles: NodeObstacles) -> Iterator[Candidate]:
         """Yield candidates that correct all obstacles on some nodes, the preferred ones first."""
@@ -96,8 +96,9 @@ class JointSearch:
     def _correct_first(self, plan: Plan) -> Iterator[Plan]:
         """Yield the plans in which the first remaining obstacle is corrected.
 
-        Candidates that correct the intent come before those that give it up: one that is not enough
-        is followed by other corrections of the same obstacle before a condition is dropped.
+        Candidates that correct a mistake come first. If one of them is not enough, it is combined
+        with other corrections of the same obstacle. Only then come candidates that drop a condition
+        of the subject.
         """
         demand, *others = plan.demands
         problem = self._isolate(plan, others)
@@ -133,7 +134,9 @@ class JointSearch:
     def _follow_up(
         self, plan: Plan, problem: FixProblem, insufficient: Sequence[Candidate]
     ) -> Iterator[Plan]:
-        """Yield plans with corrections that are not enough, and others to follow."""
+        """Yield one plan per insufficient correction. The obstacle remains in the plan, so further
+        corrections of it follow.
+        """
         titles = {part.title for part in plan.parts}
         for candidate in insufficient[:MAX_CHOICES]:
             further = self._advance(plan, problem, candidate)
@@ -181,7 +184,9 @@ class JointSearch:
         return Plan(further.trial, tuple(others), names, further.parts)
 
     def _advance(self, plan: Plan, problem: FixProblem, candidate: Candidate) -> Plan | None:
-        """Return the plan with a correction; None if nobody could make it."""
+        """Return the plan with a correction, without checking where the subject fits then; None if
+        a person cannot make the correction.
+        """
         authored = make_authored_changes(problem, candidate)
         if authored is None:
             return None
@@ -216,8 +221,8 @@ class JointSearch:
 
 
 def _leads_elsewhere(obstacles: NodeObstacles) -> bool:
-    """Decide whether changes of these nodes cannot help: the pod does not want them, and they have
-    no devices.
+    """Return True if no change of these nodes is worthwhile: the pod's node selection excludes
+    them, and they lack the devices.
     """
     kinds = {type(demand) for demand in obstacles.demands}
     return RequestedDevices in kinds and not kinds.isdisjoint((NodeLabel, NodeAffinity))
@@ -237,7 +242,9 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
 def split_recreation(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Change], tuple[Change, ...]]:
-    """Split changes into edits, and changes that recreate the subject, as a patch of it does."""
+    """Split changes into edits, and changes that recreate the subject. A patch of the subject makes
+    the latter superfluous, since it recreates the subject, too.
+    """
     edits: list[Change] = []
     recreation: dict[type[Change], Change] = {}
     for change in changes:

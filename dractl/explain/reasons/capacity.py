@@ -60,7 +60,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
         )
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        # Only the funnel names the counters.
+        # The funnel beside it names the counters, but not the holders of the partitions.
         return self.sentence(names, scope) + (
             f"; held by {name_holders(self.holders)}" if self.holders else ""
         )

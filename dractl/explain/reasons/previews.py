@@ -7,8 +7,8 @@ MAX_SHOWN_NAMES = 2
 
 
 class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
-    """A claim or a class has names that dractl does not know, and that the preview of a release may
-    have.
+    """A claim or a class uses names that dractl does not know, and that a release may add before it
+    is out.
     """
 
     page = ReasonPage(

@@ -71,8 +71,8 @@ def check(run: Run) -> Found:
             if not names:
                 continue
             reported.update((subject.slice.driver, name) for name in names)
-            # A policy for only one capacity shows that the device is meant to be shared, but it
-            # cannot be.
+            # A policy for another capacity shows that the device is meant to be shared. Without a
+            # policy for this one, the first claim takes all of it, so the device cannot be shared.
             is_shared_by_another = len(names) < len(device.capacity)
             yield Advice(
                 subject,
