@@ -30,7 +30,7 @@ SUBCOMMANDS = {
     "check-driver": "Check a DRA driver before its release: slices, chart, behavior.",
     "cel": "Check a device selector: verdict, type, cost, and its result on devices.",
     "lsp": "Serve findings, hovers, completions and fixes to an editor (Language Server Protocol).",
-    "facts": "List what is known of drivers and hardware, and what runs that is newer.",
+    "facts": "List known drivers and hardware, and drivers that run in a newer version.",
     "rule": "Describe a lint rule, a reason or a driver's attributes.",
     "schema": "Print the JSON Schema of a report, of the configuration or of an API kind.",
     "completion": "Print the completion script of a shell.",

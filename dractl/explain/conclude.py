@@ -548,7 +548,8 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
             )
             return conclude_from_cause("blocked", cause, message, conclusion.notes)
     quotes = (
-        f"the pod's condition says, of what is not checked here: {part}" for part in unchecked_parts
+        f"the pod's condition names a cause that is not checked here: {part}"
+        for part in unchecked_parts
     )
     conclusion = replace(conclusion, notes=(*conclusion.notes, *quotes))
     if any(part.nodes is None for part in unchecked_parts):

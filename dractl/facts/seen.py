@@ -96,8 +96,8 @@ def _describe_driver(facts: Driver, unknown: list[str]) -> str:
     )
     return (
         f"slices of {facts.name} have {listed}, which the facts lack (known to {facts.newest}, read"
-        f" on {facts.read}): what is seen counts; `{program_name()} facts FILE` tells what runs and"
-        " is newer"
+        f" on {facts.read}): names seen in slices count as known; `{program_name()} facts FILE`"
+        " lists drivers that run in a newer version"
     )
 
 

@@ -213,7 +213,7 @@ def _postpone(impact: PodImpact, refused: list[str]) -> PodImpact:
     if impact.effect != "evicted":
         return impact
     verb = "is" if len(refused) == 1 else "are"
-    first = f"kubectl drain evicts nobody until {', '.join(refused)} {verb} gone; then"
+    first = f"kubectl drain evicts no pod until {', '.join(refused)} {verb} gone; then"
     return PodImpact(impact.key, "waits", f"{first} {impact.why}", fits=impact.fits)
 
 
@@ -225,7 +225,10 @@ def _note_order(pods: Iterable[Pod], rounds: Mapping[Key, int], budgets: Budgets
         names = {"/".join(budget.key) for budget in budgets.list_budgets(pod)}
         (first if rounds.get(pod.key) == 0 else others).update(names)
     for name in sorted(first & others):
-        yield f"which pods PodDisruptionBudget {name} lets go first is open: all are asked at once"
+        yield (
+            f"it is unknown which pods of PodDisruptionBudget {name} are evicted first: kubectl"
+            " drain requests all evictions at once"
+        )
 
 
 def _note_budgets(node: NodeInQuestion) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _note_unselective_rules(cluster: TaintedCluster) -> Iterator[str]:
         elif cluster.features.has("rules-evict-by-name"):
             yield (
                 f"{start} the scheduler of {cluster.features.release} avoids every device, and"
-                " nobody is evicted"
+                " no pod is evicted"
             )
 
 

@@ -161,7 +161,7 @@ def _explain_stay(
     if not taints:
         return "no taint with effect NoExecute"
     if not features.enabled("DRADeviceTaints"):
-        return "gate DRADeviceTaints is off: nobody is evicted"
+        return "gate DRADeviceTaints is off: no pod is evicted"
     in_use = {name for _, name in controller.list_claims_in_use(pod)}
     if in_use.isdisjoint(pod.claim_names - {pod.extended_claim_name}):
         if pod.extended_claim_name and not features.has("evicts-extended-resources"):

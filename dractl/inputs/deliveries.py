@@ -108,7 +108,7 @@ class DeliveryReader:
     def skipped(self) -> tuple[Skipped, ...]:
         """Return the parts that were not built, with the reasons."""
         remote = (
-            Skipped(display_path(path), f"what is elsewhere is not fetched: {name}", judged=True)
+            Skipped(display_path(path), f"remote sources are not fetched: {name}", judged=True)
             for name, path in self._layers.remote.items()
             if "crd" not in name.lower()  # files of definitions are not judged
         )

@@ -26,7 +26,7 @@ def replace_fields(objects: Sequence[dict[str, Any]], row: Any) -> list[dict[str
     field = str(source.get("fieldPath") or "metadata.name")
     text = at(holders[0], *_split(field)) if len(holders) == 1 else None
     if not isinstance(text, str):
-        raise NeedsProgram(f"the source of a replacement, {source.get('kind')}, is not here")
+        raise NeedsProgram(f"no source of a replacement was found in {source.get('kind')}")
     made = list(objects)
     for target in targets:
         made = [_replace_in(value, mapping(target), text) for value in made]
@@ -44,7 +44,7 @@ def _replace_in(value: dict[str, Any], target: Mapping[str, Any], text: str) -> 
     for field in items(target.get("fieldPaths")) or ["metadata.name"]:
         steps = _split(str(field))
         if options.get("create") is not True and at(value, *steps) is None:
-            raise NeedsProgram(f"a replacement has the field {field}, which an object lacks")
+            raise NeedsProgram(f"a replacement sets the field {field}, which a target lacks")
         value = _put(value, steps, text)
     return value
 

@@ -733,10 +733,10 @@ def test_json_marks_an_assumed_release(
 @pytest.mark.parametrize(
     ("kind", "output"),
     [
-        ("Pod", "whether anything in namespace ml is pending is not known: pods may not be read;"),
+        ("Pod", "it is unknown whether anything in namespace ml is pending: pods may not be read;"),
         (
             "ResourceClaim",
-            "whether anything in namespace ml is pending is not known: resourceclaims may not be read;",
+            "it is unknown whether anything in namespace ml is pending: resourceclaims may not be read;",
         ),
     ],
 )

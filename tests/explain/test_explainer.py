@@ -168,7 +168,7 @@ def test_another_scheduler_comes_first_in_the_headline() -> None:
     )
     assert (answer.verdict, answer.reasons[0].code) == ("blocked", "scheduler-bypass")
     leave, start = answer.fixes
-    assert leave.effect.startswith("only if it does not run")
+    assert leave.effect.startswith("only if Volcano does not run")
     assert (start.title, start.changes) == ("start Volcano, unless it runs", ())
 
 

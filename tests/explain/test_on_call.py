@@ -993,7 +993,7 @@ def test_slices_of_a_missing_node_are_to_be_deleted() -> None:
     answer = explain(
         "pod/p", GPU, node("h-1"), gpus("h-1", "gpu-0"), gpus("h-2", "gpu-0"), ONE, held, waiting()
     )
-    assert "1 device of node h-2 can be used by nobody" in said(answer)
+    assert "1 device of node h-2 cannot be used" in said(answer)
     assert [step.command for step in answer.next if "h-2" in step.text] == [
         f"kubectl delete resourceslice h-2-{DRIVER}"
     ]
@@ -1309,7 +1309,7 @@ def test_the_owner_of_scheduling_gates_is_named(gates: tuple[str, ...], owner: s
     held = waiting(spec={"schedulingGates": [{"name": name} for name in gates]})
     removal, wait = explain("pod/p", GPU, node("a"), gpus("a", "gpu-0"), ONE, held).fixes
     assert removal.title.startswith(f"remove scheduling gate{'s' * (len(gates) > 1)} {gates[0]}")
-    assert "if its owner agrees" in removal.effect
+    assert "only if the owner agrees" in removal.effect
     assert (wait.title, wait.effect) == (
         "wait until the owner of the scheduling gates removes them",
         owner,

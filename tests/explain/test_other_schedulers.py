@@ -233,7 +233,7 @@ def test_pod_leaves_a_scheduler_only_if_it_does_not_run() -> None:
     """The input does not show whether it does: the condition stands beside the change."""
     leave, start = explain(*CLUSTER, pod_of_scheduler("kai-scheduler")).fixes
     assert leave.title.startswith("remove schedulerName from the pod")
-    assert leave.effect.startswith("only if it does not run")
+    assert leave.effect.startswith("only if KAI Scheduler does not run")
     assert (start.title, start.changes) == ("start KAI Scheduler, unless it runs", ())
 
 
@@ -241,7 +241,7 @@ def test_pod_without_a_queue_may_leave_a_stopped_scheduler() -> None:
     answer = explain(*CLUSTER, COREDNS, pod_of_scheduler("kai-scheduler"))
     leave, start = answer.fixes
     assert leave.title.startswith("remove schedulerName from the pod")
-    assert leave.effect.startswith("if it need not be KAI Scheduler")
+    assert leave.effect.startswith("only if the pod does not need KAI Scheduler")
     assert (start.title, start.changes) == ("start KAI Scheduler", ())
 
 

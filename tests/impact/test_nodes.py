@@ -95,7 +95,7 @@ def test_a_bare_pod_stops_the_whole_drain() -> None:
         running_replica("b", "gpu-1", ""),
     )
     assert effects(impact) == {"a": "waits", "b": "blocked"}
-    assert "evicts nobody until ml/b is gone" in impact.list_pods("waits")[0].why
+    assert "evicts no pod until ml/b is gone" in impact.list_pods("waits")[0].why
 
 
 def test_budget_without_pods_is_named() -> None:

@@ -101,7 +101,7 @@ def test_a_rule_without_selector_evicts_only_in_1_34() -> None:
     gates["DRADeviceTaintRules"] = True
     later = hit(*cluster, change=rule(selector=None), release="1.35", **gates)
     assert effects(later) == {"a": "kept"}
-    assert any("nobody is evicted" in note for note in later.notes)
+    assert any("no pod is evicted" in note for note in later.notes)
 
 
 def test_extended_resources_are_overlooked_up_to_1_37_1() -> None:

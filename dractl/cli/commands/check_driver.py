@@ -105,7 +105,7 @@ class InputOptions(OptionGroup, frozen=True):
                 hint="a cluster has its own slices; name a dump of it with -f",
             )
         if self.filename and not self.cluster:
-            raise UsageError("-f needs --cluster", hint="name snapshots without an option")
+            raise UsageError("-f needs --cluster", hint="name snapshots as arguments, without -f")
         if not (self.slices or self.chart or self.cluster):
             raise UsageError(
                 "nothing to check", hint="name snapshots of the driver's slices, or --cluster"
@@ -287,7 +287,7 @@ def _load_cluster(login: Login) -> Sequence[Document]:
         kubectl.parse_list(plurals[0], result)  # refuses an incomplete list
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
-            terminal.notice(f"{names} may not be read: what needs them is not checked")
+            terminal.notice(f"{names} may not be read: checks that need them are skipped")
         text = result.output.decode(errors="replace")
         items = read_text(CLUSTER_NAME, text) if text.strip() else []
         documents += [item for item in items if isinstance(item, Document)]

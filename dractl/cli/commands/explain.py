@@ -88,9 +88,10 @@ Hardware = Annotated[
         "--hardware",
         metavar="SPEC,...",
         help=(
-            "Show which described machines would serve it, and why others would not; as in "
-            "`dractl render`, or `all`, a vendor such as aws, a pattern such as 'p5*'. Of KIND/NAME"
-            " the cluster is asked, of files it is not."
+            "Show which described machines would serve the subject, and why others would not. Name "
+            "machines as for `dractl render`, or several by `all`, a vendor such as aws, or a "
+            "pattern such as 'p5*'. KIND/NAME is read from the cluster; for a file, no cluster is "
+            "read."
         ),
         autocompletion=completing.offer_comma_list(completing.machines),
     ),
@@ -195,8 +196,8 @@ def command(
     makes it fit.
 
     Objects come from the cluster of the kubeconfig, or from files. Several subjects are shown as a
-    table; with -v those that do not fit are also explained in full, and with -vv node by node, as
-    one subject is with -v. The exit code is 1 if anything asked about does not fit.
+    table; -v also explains in full those that do not fit, and -vv explains these node by node. For
+    a single subject, -v goes node by node. The exit code is 1 if anything asked about does not fit.
 
     Examples: `dractl explain train-0 -n ml`, `dractl explain -f dump.yaml pod/train-0`,
     `dractl explain claim.yaml --devices local`,
@@ -256,7 +257,7 @@ def _find_rules(cluster: Cluster, output: str) -> str:
     if len(names) < len(cluster.sources.names) or output != "text":
         raise UsageError(
             "DeviceTaintRules are explained by themselves, as text",
-            hint=f"{program_name()} impact FILE -o json tells whom a rule hits",
+            hint=f"{program_name()} impact FILE -o json lists the pods that a rule affects",
         )
     return rule_hits.describe_stored_rules(cluster.state, cluster.features, names)
 
@@ -467,7 +468,7 @@ def _report_nothing_pending(
         return explain_json.render(
             [], listed=True, unread=state.list_unread(), origin=cluster.origin
         )
-    selection = f" of those with {selector}" if selector is not None else ""
+    selection = f" with {selector}" if selector is not None else ""
     sentence = (
         f"nothing{selection} is pending{scope}: no pod waits for devices, and no claim is"
         " unallocated"
@@ -514,8 +515,7 @@ def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
     outside = hidden[0].namespace
     unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
     return (
-        f"whether anything{scope} is pending is not known: {unread}; of what may be read nothing"
-        " waits"
+        f"it is unknown whether anything{scope} is pending: {unread}; nothing that was read waits"
     )
 
 

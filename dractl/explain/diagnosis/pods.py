@@ -297,8 +297,8 @@ def note_orphaned_slices(case: Case) -> Iterator[str]:
         slices = [item for items in slices_by_node.values() for item in items]
         devices = plural(sum(len(item.spec.devices) for item in slices), "device")
         yield (
-            f"{devices} of node{'' if singular else 's'} {abbreviate(list(slices_by_node))} can be"
-            f" used by nobody: there are slices, and the node{' does' if singular else 's do'} not"
+            f"{devices} of node{'' if singular else 's'} {abbreviate(list(slices_by_node))} cannot"
+            f" be used: the node{' of the slices does' if singular else 's of the slices do'} not"
             " exist"
         )
 

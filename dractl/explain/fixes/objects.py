@@ -44,7 +44,7 @@ _OLD_ADMIN_LABEL = "resource.k8s.io/admin-access"
 _MAX_CLASSES = 4  # the maximum number of classes for which a claim is created
 _MAX_DRIVERS = 2  # the maximum number of drivers for which a class is created
 _RECREATION_EFFECT = (
-    "the pod is recreated: the claim controller would try again with growing delays only"
+    "the pod is recreated, since the claim controller retries only with growing delays"
 )
 _FIELD_BY_KIND = {
     "ResourceClaim": "resourceClaimName",
@@ -393,13 +393,13 @@ def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidat
     if all(gate.startswith(_KUEUE_DOMAIN) for gate in cause.gates):
         yield wait
         return
-    noun = "gates" if len(cause.gates) > 1 else "gate"
+    noun, pronoun = ("gates", "them") if len(cause.gates) > 1 else ("gate", "it")
     yield Candidate(
         f"remove scheduling {noun} {', '.join(cause.gates)} from the pod",
         (removal,),
         FixSlot(Topic.GATES, "removal"),
         Preference.CORRECT,
-        effect=join_clauses("if its owner agrees, who else removes it in time", owner),
+        effect=join_clauses(f"only if the owner agrees, which normally removes {pronoun}", owner),
     )
     yield wait
 
@@ -438,8 +438,11 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     )
     if cause.title:
         if is_named and cause.takes_claims and not _is_grouped(problem):
-            condition = f"if it need not be {cause.title}; the pod names no group or queue of it"
-            condition = condition if cause.absent else f"only if it does not run, and {condition}"
+            is_stopped = "" if cause.absent else f"{cause.title} does not run and "
+            condition = (
+                f"only if {is_stopped}the pod does not need {cause.title}: it names no group or"
+                " queue of that scheduler"
+            )
             yield change_fields(use_default, effect=condition)
         if cause.takes_claims:
             title = f"start {cause.title}" + ("" if cause.absent else ", unless it runs")

@@ -205,7 +205,7 @@ def _label_nodes(
         patches,
         FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
-        effect=f"{daemon_set} selects its nodes by it, and runs there then",
+        effect=f"{daemon_set} selects its nodes by this label, and then runs there",
         degree=-1,
         consequences=(*patches, *slices),
     )

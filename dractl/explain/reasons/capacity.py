@@ -19,7 +19,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
         "counters-short",
         "partitions of the same hardware use up the shared counters",
         "A partition (such as a MIG device) consumes counters that it shares with others; too"
-        " little of them is left, or not in the place of this partition.",
+        " little of them is left, or what is left belongs to other positions on the device.",
         SEE_SLICES + " (sharedCounters, consumesCounters)",
         "Free the partitions that consume the same counter set, or ask for a partition of another"
         " size.",

@@ -355,7 +355,7 @@ _STEPS_BY_MESSAGE = (
     (
         "Insufficient ",
         NextStep(
-            "lower what the pod requests: an administrator can tell what is free",
+            "lower the pod's requests: an administrator can see what is free",
             "kubectl describe nodes",
         ),
     ),

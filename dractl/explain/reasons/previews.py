@@ -13,10 +13,10 @@ class NotKnownOfPreview(Cause, frozen=True, kw_only=True):
 
     page = ReasonPage(
         "not-known-of-preview",
-        "a claim or a class says what is not known of this release",
-        "The release was not out when dractl's facts were read. A field, a value or a name in a"
-        " selector that nothing which was read has may have come later, and then it decides where"
-        " the pod fits; or it is a mistake.",
+        "a claim or a class uses names that dractl does not know for this release",
+        "The release was not out when dractl's facts were read, and a field, a value or a name in a"
+        " selector is not in them. Either the release has added it since, and it decides where the"
+        " pod fits, or it is a mistake.",
         SEE_CLAIM,
         "Look at the changelog of the release, take newer facts (--facts), or ask for the rules of"
         " a release that is out (--kubernetes-version).",

@@ -209,7 +209,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     def _switch_on(self, gate: str, why: str) -> NextStep:
         return NextStep(
             f"switch on feature gate {gate} of {self.driver} (Helm: featureGates.{gate}=true), or"
-            f" leave what needs it out of the claim's configuration: {why}",
+            f" remove what needs it from the claim's configuration: {why}",
             "helm list -A",
         )
 

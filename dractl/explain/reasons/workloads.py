@@ -178,7 +178,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
         elif self.autoscaler:
             yield NextStep(
                 f"lower minReplicas and maxReplicas of {self.autoscaler.partition(' (')[0]} to what"
-                " fits: it undoes what is scaled by hand; or add a node",
+                " fits, since it undoes scaling by hand; or add a node",
                 quote_command("kubectl get hpa -n {}", asked.namespace),
             )
         elif self.size:

@@ -74,5 +74,5 @@ def _describe_driver(line: DriverLine) -> str:
     if line.seen:
         text += f" (also {line.seen})"
     if line.newer:
-        return f"{text}; {line.running} runs here and is NEWER: what is said to be absent is a note"
+        return f"{text}; {line.running} runs here and is NEWER: absences are reported as notes"
     return f"{text}; {line.running} runs here" if line.running else text

@@ -53,7 +53,7 @@ def check(run: Run) -> Found:
             yield Advice(
                 pod.subject,
                 (*pod.path, "priorityClassName"),
-                f"Cluster Autoscaler does not support pods with claims that preempt, as {name}"
-                " lets this pod",
+                f"PriorityClass {name} lets this pod preempt others, which Cluster Autoscaler does"
+                " not support for pods with claims",
                 help="name a PriorityClass with preemptionPolicy: Never",
             )
