@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.inputs import argo, flux
+from dractl.inputs.entries import Entries, Key
 from dractl.inputs.kustomizations import KustomizationBuilder, read_kustomization
 from dractl.inputs.layering import Files, Layers, Member
 from dractl.inputs.origins import Origins
@@ -76,6 +77,8 @@ class World(Struct, frozen=True):
     """The file with the applier at the top."""
     deliveries: tuple[Delivery, ...]
     """The deliveries; each is listed before the deliveries that it makes."""
+    is_applied: bool = True
+    """False for Kustomizations that nothing applies, beside a cluster that has an entry."""
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
         """Find a ConfigMap or a Secret; one that names no namespace matches any."""
@@ -97,8 +100,8 @@ class DeliveryReader:
         self._builder = builder
         self._origins = origins
         self._layers = Layers(files)
-        self._made: dict[tuple[str, int], list[Delivery]] = {}
-        self._urls: dict[str, str] = {}
+        self._made: dict[Key, list[Delivery]] = {}
+        self._urls: dict[str, set[str]] = {}
         self._unbuilt: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
         self._causes: dict[tuple[str, str], list[str]] = {}
@@ -154,7 +157,14 @@ class DeliveryReader:
         label = f"{delivery.label} ({display_path(place.file)}:{place.line})"
         self._undefined.setdefault((position.file, name), {}).setdefault(label, position)
 
-    def read(self, paths: Iterable[str]) -> list[World]:
+    def note_sources(self, documents: Iterable[Document]) -> None:
+        """Note the addresses of the repositories that are defined in documents."""
+        for document in documents:
+            if document.kind == "GitRepository" and document.name:
+                url = text_at(document.value, "spec", "url")
+                self._urls.setdefault(document.name, set()).add(url)
+
+    def read(self, paths: Iterable[str], entries: Entries) -> list[World]:
         """Return the objects that the appliers in files apply, by cluster."""
         written = [member for path in paths for member in self._appliers_of(path)]
         for member in written[_MAX_DELIVERIES:]:
@@ -162,27 +172,35 @@ class DeliveryReader:
             self.skip(member, why)
         del written[_MAX_DELIVERIES:]
         inner = {
-            _key(member)
+            member.key
             for applier in written
             for member in self._build(applier).members
-            if _is_applier(member) and _key(member) != _key(applier)
+            if _is_applier(member) and member.key != applier.key
         }
         trees: list[list[Delivery]] = []
-        reached: set[tuple[str, int]] = set()
+        reached: set[Key] = set()
         # If deliveries create each other, only the first one is followed.
-        for applier in sorted(written, key=lambda member: _key(member) in inner):
-            if _key(applier) not in inner or _key(applier) not in reached:
+        for applier in sorted(written, key=lambda member: member.key in inner):
+            if applier.key not in inner or applier.key not in reached:
                 tree = list(self._follow(applier, frozenset(), 0))
-                reached.update(_key(delivery.applier) for delivery in tree)
+                reached.update(delivery.applier.key for delivery in tree)
                 trees.append(tree)
-        roots = [_root(tree) for tree in trees]
-        return [
-            World(
-                display_path(roots[group[0]].file),
-                tuple(delivery for number in group for delivery in trees[number]),
-            )
-            for group in group_roots(roots)
-        ]
+        strays = self._find_strays(trees, entries)
+        applied = [tree for tree in trees if tree[0].applier.key not in strays]
+        others = [tree for tree in trees if tree[0].applier.key in strays]
+        return [*_make_worlds(applied, is_applied=True), *_make_worlds(others, is_applied=False)]
+
+    def _find_strays(self, trees: Sequence[list[Delivery]], entries: Entries) -> frozenset[Key]:
+        """Return the appliers at the top of trees that nothing applies."""
+        tops = [tree[0].applier for tree in trees]
+        makers = frozenset(
+            tree[0].applier.key
+            for tree in trees
+            if any(_is_applier(member) for member in tree[0].members)
+        )
+        strays = entries.find_strays(tops, makers)
+        # A Kustomization above it that was not built may apply it.
+        return strays - {top.key for top in tops if self.may_lack_patches(top)}
 
     def _appliers_of(self, path: str) -> list[Member]:
         try:
@@ -193,9 +211,7 @@ class DeliveryReader:
         members = [
             Member(item.value, item) for item in documents if not item.at(("metadata", "uid"))
         ]
-        for member in members:
-            if member.kind == "GitRepository":
-                self._urls[member.name] = text_at(member.value, "spec", "url")
+        self.note_sources(member.before for member in members)
         return [item for member in members for item in self._expand(member)]
 
     def _expand(self, member: Member) -> list[Member]:
@@ -208,15 +224,13 @@ class DeliveryReader:
                 return []
         return [member] if _is_applier(member) else []
 
-    def _follow(
-        self, applier: Member, way: frozenset[tuple[str, int]], depth: int
-    ) -> Iterator[Delivery]:
+    def _follow(self, applier: Member, way: frozenset[Key], depth: int) -> Iterator[Delivery]:
         """Yield a delivery, and then the deliveries that it makes."""
         delivery = self._build(applier)
         yield delivery
         variables = Variables(_inline_variables(applier), is_complete=False)
         for member in delivery.members:
-            if _key(member) in way or _key(member) == _key(applier) or depth > _MAX_DEPTH:
+            if member.key in way or member.key == applier.key or depth > _MAX_DEPTH:
                 continue
             for inner in self._expand(member):
                 try:
@@ -225,11 +239,11 @@ class DeliveryReader:
                     self.skip(inner, f"{inner.kind} {inner.name} was not built: {error.why}")
                     continue
                 child = replace(inner, value=value)
-                yield from self._follow(child, way | {_key(applier)}, depth + 1)
+                yield from self._follow(child, way | {applier.key}, depth + 1)
 
     def _build(self, applier: Member) -> Delivery:
         """Return a delivery; a delivery that cannot be built is empty, and is in ``skipped``."""
-        earlier = self._made.setdefault(_key(applier), [])
+        earlier = self._made.setdefault(applier.key, [])
         for delivery in earlier:
             if delivery.applier.value == applier.value:
                 return delivery
@@ -296,7 +310,8 @@ class DeliveryReader:
         path = str(mapping(spec).get("path") or "")
         if kind in _ARTIFACTS and not path.strip("./"):
             raise NotInRepository("its source is another repository")
-        if kind == "GitRepository" and not self._origins.has(self._urls.get(name, "")):
+        urls = self._urls.get(name, ()) if kind == "GitRepository" else ()
+        if urls and not any(map(self._origins.has, urls)):
             raise NotInRepository("its source is another repository")
 
     def _run_program(
@@ -369,6 +384,14 @@ class DeliveryReader:
             return self._run_program(folder, need, settings, components)
 
 
+def _make_worlds(trees: Sequence[list[Delivery]], *, is_applied: bool) -> Iterator[World]:
+    """Yield the clusters of some trees of deliveries."""
+    roots = [_root(tree) for tree in trees]
+    for group in group_roots(roots):
+        deliveries = tuple(delivery for number in group for delivery in trees[number])
+        yield World(display_path(roots[group[0]].file), deliveries, is_applied)
+
+
 def _enumerate(labels: Sequence[str]) -> str:
     """Return the first of some names, in a list."""
     names = sorted(set(labels))
@@ -397,11 +420,6 @@ def _is_applier(member: Member) -> bool:
         or argo.is_application(member)
         or argo.is_application_set(member)
     )
-
-
-def _key(member: Member) -> tuple[str, int]:
-    """Return a key that distinguishes an object from all others in the files."""
-    return member.before.file, member.before.index
 
 
 def _inline_variables(applier: Member) -> dict[str, str | None]:

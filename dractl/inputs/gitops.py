@@ -1,6 +1,7 @@
 """Builds the objects that Flux and Argo CD apply, in the same way as they do."""
 
 import os
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from dractl.errors import UsageError
 from dractl.inputs.delivered import ReleaseRenderer, WorldDocuments
 from dractl.inputs.deliveries import DeliveryReader, World
+from dractl.inputs.entries import Entries, list_sync_folders
 from dractl.inputs.kustomizations import KustomizationBuilder
 from dractl.inputs.layering import Files
 from dractl.inputs.origins import find_origins
@@ -16,10 +18,15 @@ from dractl.inputs.trees import NO_OVERLAY, Overlay, TreeReader, find_repository
 from dractl.manifests import Document, Inputs, Skipped
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
+from dractl.manifests.naming import display_path
 from dractl.manifests.templates import chart_of
 from dractl.objects import encode_json
 
 _MAX_NAMED_WORLDS = 4
+_LINE = re.compile(r":\d+\Z")
+"""The line number after the name of a skipped file."""
+_NOT_APPLIED = "nothing in the input applies it"
+_NAME_FILE = "name the file, too"
 
 
 class Delivered(Struct, frozen=True):
@@ -35,6 +42,8 @@ class Delivered(Struct, frozen=True):
     """The absolute paths of the charts that were rendered for these objects."""
     roots: frozenset[str] = frozenset()
     """The absolute paths of the files with appliers that no other applier delivers."""
+    strays: frozenset[str] = frozenset()
+    """The absolute paths of the files with Kustomizations that nothing applies."""
 
 
 class Applied(Struct, frozen=True):
@@ -50,43 +59,60 @@ class Applied(Struct, frozen=True):
     """
 
 
-def build_deliveries(
-    inputs: Inputs,
-    render: ReleaseRenderer,
-    builder: KustomizationBuilder,
-    overlay: Overlay,
-    may_concern: Callable[[bytes], bool] = names_dra,
-) -> Delivered:
-    """Build the objects that the appliers of an input apply; it has at least one.
+class _Appliers:
+    """The appliers of an input, which has at least one, followed to what they apply.
 
-    Charts are rendered for the templates whose bytes ``may_concern`` the reader.
+    Appliers in the ``named`` files are applied.
     """
-    kustomizations = Kustomizations()
-    appliers = map(os.path.abspath, inputs.appliers)
-    paths = [path for path in appliers if not kustomizations.is_patch(path)]
-    if not paths:
-        return Delivered((), (), frozenset(), frozenset())
-    top = find_repository(os.path.dirname(paths[0]))
-    files = Files(TreeReader(top, overlay), inputs.documents)
-    reader = DeliveryReader(files, builder, find_origins(top))
-    read = reader.read(paths)
-    worlds = [WorldDocuments(world, files, reader, render, may_concern) for world in read]
-    documents = tuple(document for world in worlds for document in world.make())
-    return Delivered(
-        documents,
-        reader.skipped,
-        frozenset(files.paths),
-        frozenset(chart for world in worlds for chart in world.charts),
-        frozenset(root for world in read for root in _list_roots(world)),
-    )
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        builder: KustomizationBuilder,
+        overlay: Overlay,
+        named: Iterable[str] = (),
+    ) -> None:
+        kustomizations = Kustomizations()
+        appliers = map(os.path.abspath, inputs.appliers)
+        paths = [path for path in appliers if not kustomizations.is_patch(path)]
+        top = find_repository(os.path.dirname(paths[0])) if paths else None
+        tree = TreeReader(top, overlay)
+        origins = find_origins(top)
+        self._files = Files(tree, inputs.documents)
+        self._reader = DeliveryReader(self._files, builder, origins)
+        folders = list_sync_folders(inputs.documents, origins) if paths else ()
+        # A file that is only read to find strays is not a file of a delivery.
+        entries = Entries(Files(tree, inputs.documents), folders, named)
+        self.worlds = self._reader.read(paths, entries)
+
+    def build(
+        self,
+        worlds: Sequence[World],
+        render: ReleaseRenderer,
+        may_concern: Callable[[bytes], bool] = names_dra,
+    ) -> Delivered:
+        """Build the objects of some clusters.
+
+        Charts are rendered for the templates whose bytes ``may_concern`` the reader.
+        """
+        read = [
+            WorldDocuments(world, self._files, self._reader, render, may_concern)
+            for world in worlds
+        ]
+        documents = tuple(document for world in read for document in world.make())
+        return Delivered(
+            documents,
+            self._reader.skipped,
+            frozenset(self._files.paths),
+            frozenset(chart for world in read for chart in world.charts),
+            frozenset(root for world in worlds for root in _list_roots(world)),
+        )
 
 
 def _list_roots(world: World) -> frozenset[str]:
     """Return the absolute paths of the files with appliers that no applier delivers."""
-    members = (member for delivery in world.deliveries for member in delivery.members)
-    delivered = frozenset(os.path.abspath(member.before.file) for member in members)
     appliers = (delivery.applier.before.file for delivery in world.deliveries)
-    return frozenset(map(os.path.abspath, appliers)) - delivered
+    return frozenset(map(os.path.abspath, appliers)) - _list_files([world])
 
 
 def deliver(
@@ -102,7 +128,8 @@ def deliver(
     The files stay in the input, since people edit them. The delivered objects are judged, too, each
     with the other objects of its cluster.
     """
-    delivered = build_deliveries(inputs, render, builder, overlay, may_concern)
+    appliers = _Appliers(inputs, builder, overlay)
+    delivered = appliers.build(appliers.worlds, render, may_concern)
     asked = [item for item in delivered.skipped if item.file not in inputs.around]
     made = replace(
         inputs,
@@ -122,11 +149,11 @@ def replace_delivered(
     the user has named, stay unless they are delivered. The objects belong to one cluster. Raises
     UsageError for objects of several clusters.
     """
-    delivered = build_deliveries(inputs, render, builder, NO_OVERLAY)
+    delivered = _build_applied(_Appliers(inputs, builder, NO_OVERLAY, files), render)
     worlds = list(
         dict.fromkeys(document.world for document in delivered.documents if document.world)
     )
-    if not worlds:
+    if not worlds and not delivered.strays:
         return Applied(replace(inputs, skipped=(*inputs.skipped, *delivered.skipped)))
     if len(worlds) > 1:
         more = f" and {len(worlds) - _MAX_NAMED_WORLDS} more" if worlds[_MAX_NAMED_WORLDS:] else ""
@@ -154,6 +181,30 @@ def replace_delivered(
     return Applied(made, delivered.files, scope.folders)
 
 
+def _build_applied(appliers: _Appliers, render: ReleaseRenderer) -> Delivered:
+    """Build the objects of the clusters, without those of Kustomizations that nothing applies."""
+    worlds = [world for world in appliers.worlds if world.is_applied]
+    made = appliers.build(worlds, render)
+    others = [world for world in appliers.worlds if not world.is_applied]
+    strays = frozenset(root for world in others for root in _list_roots(world)) - made.roots
+    left = _list_files(others) - _list_files(worlds)
+    skipped = [item for item in made.skipped if _path_of(item) not in strays]
+    skipped += (Skipped(display_path(file), _NOT_APPLIED, _NAME_FILE) for file in sorted(strays))
+    return replace(made, skipped=tuple(skipped), strays=strays, files=made.files - left)
+
+
+def _list_files(worlds: Iterable[World]) -> frozenset[str]:
+    """Return the absolute paths of the files with the objects of some clusters."""
+    deliveries = (delivery for world in worlds for delivery in world.deliveries)
+    members = (member for delivery in deliveries for member in delivery.members)
+    return frozenset(os.path.abspath(member.before.file) for member in members)
+
+
+def _path_of(item: Skipped) -> str:
+    """Return the absolute path of a skipped file, whose name may end with a line."""
+    return os.path.abspath(_LINE.sub("", item.file))
+
+
 class _Scope:
     """The folders from which a cluster gets only the objects that appliers deliver."""
 
@@ -162,8 +213,9 @@ class _Scope:
         self._delivered = delivered
         self._named = frozenset(os.path.abspath(path) for path in files if os.path.isfile(path))
         folders = (os.path.join(os.path.abspath(folder), "") for folder in inputs.folders)
+        tops = delivered.roots | delivered.strays
         self.folders = tuple(
-            folder for folder in folders if any(path.startswith(folder) for path in delivered.roots)
+            folder for folder in folders if any(path.startswith(folder) for path in tops)
         )
         self._places = frozenset((item.file, item.index) for item in delivered.documents)
 
@@ -200,7 +252,7 @@ class _Scope:
         read = self._delivered.files
         for file in files:
             if os.path.abspath(file) not in read and not _is_rendered(file, self._delivered.charts):
-                yield Skipped(file, "nothing in the input applies it", "name the file, too")
+                yield Skipped(file, _NOT_APPLIED, _NAME_FILE)
 
 
 def _has_variable(document: Document) -> bool:

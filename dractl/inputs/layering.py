@@ -116,6 +116,11 @@ class Member(Struct, frozen=True):
     def namespace(self) -> str:
         return str(at(self.value, "metadata", "namespace") or "")
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """The file and the number in it, which distinguish the object from all others in files."""
+        return self.before.file, self.before.index
+
 
 class Files:
     """The documents of files, each read and decoded once."""

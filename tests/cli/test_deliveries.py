@@ -257,3 +257,157 @@ def test_unsubstitutable_name_is_a_note(ask: Ask) -> None:
     _, answer, errors = ask("devices", "-f", ".")
     assert "no value of ${APP} is in this repository" in errors
     assert any(row["why"] == "not-rendered" for row in answer["unread"])
+
+
+def write_cluster(name: str, app: str = "film") -> None:
+    """Write a cluster whose entry applies a folder with a Kustomization for each application."""
+    Path("clusters/prod/apps.yaml").unlink(missing_ok=True)
+    write(f"clusters/{name}/cluster.yaml", kustomization("cluster", f"./apps-{name}"))
+    write(f"apps-{name}/kustomization.yaml", f"resources: [{app}/ks.yaml]\n")
+    write(f"apps-{name}/{app}/ks.yaml", kustomization(app, "./apps/film", FILM))
+
+
+def write_left_over(folder: str, app: str = "film") -> None:
+    """Write an application that nothing applies, whose pod no node can run."""
+    text = kustomization(app, f"./{folder}/app", FILM.replace("film", app))
+    write(f"{folder}/ks.yaml", text.replace("value: 2", "value: 9"))
+    write(f"{folder}/app/template.yaml", TEMPLATE)
+    write(f"{folder}/app/pod.yaml", POD)
+
+
+def list_unapplied(answer: Any) -> list[str]:
+    return [
+        row["resource"]
+        for row in answer["unread"]
+        if row["why"] == "not-rendered" and "nothing in the input applies it" in row["effect"]
+    ]
+
+
+FILM_PROBE = ("explain", "pod/film", "-n", "media", "-f", ".")
+
+
+def test_a_kustomization_in_an_archive_is_no_cluster(ask: Ask) -> None:
+    """It has the same name and the same objects as the one that is applied."""
+    write_cluster("prod")
+    write_left_over("archive/film")
+    code, answer, errors = ask(*FILM_PROBE)
+    assert (code, answer["verdict"]) == (0, "allocatable")
+    assert "archive/film/ks.yaml" in errors
+    assert "nothing in the input applies it" in errors
+    assert list_unapplied(answer) == ["archive/film/ks.yaml and 2 more"]
+
+
+def test_an_application_that_is_commented_out_is_not_applied(ask: Ask) -> None:
+    write_cluster("prod")
+    write("apps-prod/kustomization.yaml", "resources:\n- film/ks.yaml\n# - series/ks.yaml\n")
+    write_left_over("apps-prod/series", "series")
+    code, answer, _ = ask(*FILM_PROBE)
+    assert code == 0
+    assert list_unapplied(answer) == ["apps-prod/series/ks.yaml and 2 more"]
+    series = ("explain", "pod/series", "-n", "media", "-f", ".")
+    assert ask(*series)[0] == 3  # no such pod
+    write("apps-prod/kustomization.yaml", "resources:\n- film/ks.yaml\n- series/ks.yaml\n")
+    assert ask(*series)[0] == 1
+
+
+def test_a_left_over_kustomization_is_followed_where_it_is_named(ask: Ask) -> None:
+    write_cluster("prod")
+    write_left_over("archive/series", "series")
+    series = ("explain", "pod/series", "-n", "media", "-f", "archive/series/ks.yaml")
+    assert ask(*series)[0] == 1
+    assert ask(*series, "-f", ".")[0] == 1
+
+
+def test_two_clusters_with_entries_are_two_clusters(ask: Ask) -> None:
+    write_cluster("prod")
+    write_cluster("test")
+    write_left_over("archive/film")
+    code, _, errors = ask(*FILM_PROBE)
+    assert code == 2
+    assert "2 clusters, by clusters/prod/cluster.yaml, clusters/test/cluster.yaml" in errors
+
+
+def test_without_an_entry_nobody_knows_what_is_applied(ask: Ask) -> None:
+    write_left_over("archive/film")
+    code, _, errors = ask(*FILM_PROBE)
+    assert code == 2
+    assert "2 clusters, by archive/film/ks.yaml, clusters/prod/apps.yaml" in errors
+
+
+def test_kustomizations_beside_an_entry_are_applied(ask: Ask) -> None:
+    """A kustomization of the cluster lists its entry and another one, which is in a folder."""
+    write_cluster("prod")
+    write_left_over("clusters/prod/series", "series")
+    series = ("explain", "pod/series", "-n", "media", "-f", ".")
+    assert ask(*series)[0] == 1  # Flux applies all that is in the folder
+    write("clusters/prod/kustomization.yaml", "resources: [cluster.yaml, series/ks.yaml]\n")
+    assert ask(*series)[0] == 1
+    write("clusters/prod/kustomization.yaml", "resources: [cluster.yaml]\n")
+    assert ask(*series)[0] == 3  # no such pod
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec: {sync: {kind: GitRepository, path: clusters/prod}}
+""",
+        """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance, namespace: flux-system}
+spec:
+  chartRef: {kind: OCIRepository, name: flux-instance}
+  values: {instance: {sync: {kind: GitRepository, path: clusters/prod}}}
+""",
+    ],
+)
+def test_the_folder_of_a_flux_instance_is_applied(ask: Ask, text: str) -> None:
+    write_left_over("archive/film")
+    write("bootstrap/flux.yaml", text)
+    code, answer, _ = ask(*FILM_PROBE)
+    assert code == 0
+    assert list_unapplied(answer) == ["archive/film/ks.yaml and 2 more"]
+
+
+def test_the_kustomization_of_flux_bootstrap_is_an_entry(ask: Ask) -> None:
+    write("clusters/prod/flux-system/gotk-sync.yaml", kustomization("all", "./clusters/prod"))
+    write_left_over("archive/film")
+    code, answer, _ = ask(*FILM_PROBE)
+    assert code == 0
+    assert list_unapplied(answer) == ["archive/film/ks.yaml and 2 more"]
+
+
+def test_left_over_objects_do_not_count_beside_an_empty_cluster(ask: Ask) -> None:
+    write_cluster("prod")
+    write("apps-prod/settings/ks.yaml", kustomization("settings", "./settings"))
+    write("apps-prod/kustomization.yaml", "resources: [settings/ks.yaml]\n")
+    write("settings/empty.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: empty}\n")
+    code, answer, errors = ask("devices", "-f", ".")
+    assert code == 0
+    assert {tuple(row["classes"]) for row in answer["devices"]} == {()}
+    assert "apps-prod/film/ks.yaml" in errors
+
+
+def test_upgrade_names_the_left_over_files_about_dra(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_cluster("prod")
+    write_left_over("archive/film")
+    assert main(["upgrade", str(repository), "--from", "1.34", "--to", "1.37"]) == 0
+    errors = capsys.readouterr().err
+    assert "archive/film/app/template.yaml: not compared, nothing in the input applies" in errors
+
+
+def test_lint_judges_what_a_left_over_kustomization_names(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_cluster("prod")
+    write_left_over("archive/film")
+    write("archive/film/app/template.yaml", TEMPLATE.replace("deviceClassName", "deviceClas"))
+    assert main(["lint", str(repository), "-o", "json", "--no-cache", "--isolated"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert "archive/film/app/template.yaml" in {finding["file"] for finding in findings}
