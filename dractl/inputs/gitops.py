@@ -80,6 +80,7 @@ class _Appliers:
         origins = find_origins(top)
         self._files = Files(tree, inputs.documents)
         self._reader = DeliveryReader(self._files, builder, origins)
+        self._reader.note_sources(inputs.documents)
         folders = list_sync_folders(inputs.documents, origins) if paths else ()
         # A file that is only read to find strays is not a file of a delivery.
         entries = Entries(Files(tree, inputs.documents), folders, named)

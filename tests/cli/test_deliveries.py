@@ -381,6 +381,24 @@ def test_the_kustomization_of_flux_bootstrap_is_an_entry(ask: Ask) -> None:
     assert list_unapplied(answer) == ["archive/film/ks.yaml and 2 more"]
 
 
+def test_a_source_in_a_file_of_its_own_is_another_repository(ask: Ask) -> None:
+    """Its Kustomization has a path that this repository has, too."""
+    write_cluster("prod")
+    write(".git/config", '[remote "origin"]\n\turl = https://git.example.com/acme/home.git\n')
+    write(
+        "clusters/prod/private.yaml",
+        kustomization("private", "./apps-prod").replace("name: flux-system}", "name: private}"),
+    )
+    write(
+        "clusters/prod/source.yaml",
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: private}\n"
+        "spec: {url: https://git.example.com/acme/private.git}\n",
+    )
+    code, _, errors = ask(*FILM_PROBE)
+    assert code == 0
+    assert "clusters/prod/private.yaml: the Kustomization was not built" in errors
+
+
 def test_left_over_objects_do_not_count_beside_an_empty_cluster(ask: Ask) -> None:
     write_cluster("prod")
     write("apps-prod/settings/ks.yaml", kustomization("settings", "./settings"))
