@@ -790,4 +790,4 @@ def test_a_component_with_a_generator_is_not_built(capsys: pytest.CaptureFixture
 def test_remote_resources_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     text = "resources: [release.yaml, 'https://example.com/gpu.yaml']\n"
     write({"apps/media/film/app/kustomization.yaml": text})
-    assert "is not fetched: https://example.com/gpu.yaml" in notes(capsys)
+    assert "remote sources are not fetched: https://example.com/gpu.yaml" in notes(capsys)
