@@ -146,7 +146,7 @@ def test_an_unknown_level_is_not_guessed() -> None:
     assert alignment.pairs[0].level is None
     assert alignment.levels == {"unknown": 1}
     assert (alignment.best_free, alignment.share) == (None, None)
-    assert "nothing tells" in alignment.comparison_failure
+    assert "unknown levels" in alignment.comparison_failure
 
 
 def test_an_unknown_level_of_one_pair_makes_the_share_an_interval() -> None:
