@@ -4,9 +4,11 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_ALLOCATIONS = 400_000
-"""The number of frozen objects above which earlier inputs are collected; a quarter of it are
-modules and classes.
+_ALLOCATIONS = 300_000
+"""The number of objects that may be frozen after a collection before the next one."""
+_survivors = 100_000
+"""The number of frozen objects that the last collection left; at first, those of modules and
+classes.
 """
 
 _NEW_OBJECTS = 2_000_000
@@ -31,11 +33,14 @@ def pause_collection() -> Iterator[None]:
 
     The million small objects of an input live until the end, and examining them takes up to a third
     of the time. So they are frozen afterwards. A command that watches reads many inputs: if too
-    many objects are frozen, the next call first collects them.
+    many objects were frozen since the last collection, the next call first collects garbage.
     """
-    if gc.get_freeze_count() > _ALLOCATIONS:
+    global _survivors  # noqa: PLW0603 - it counts objects of the whole process, as gc does
+    if gc.get_freeze_count() - _survivors > _ALLOCATIONS:
         gc.unfreeze()
         gc.collect()
+        gc.freeze()
+        _survivors = gc.get_freeze_count()
     gc.disable()
     try:
         yield

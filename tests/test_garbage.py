@@ -25,6 +25,25 @@ def test_garbage_of_earlier_inputs_is_freed_beyond_a_limit(monkeypatch: pytest.M
     with pause_collection():
         assert left() is not None
     monkeypatch.setattr(garbage, "_ALLOCATIONS", 0)
+    monkeypatch.setattr(garbage, "_survivors", 0)
     with pause_collection():
         assert left() is None
+    gc.unfreeze()
+
+
+def test_objects_that_survived_a_collection_are_not_collected_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(garbage, "_ALLOCATIONS", 0)
+    monkeypatch.setattr(garbage, "_survivors", 0)
+    with pause_collection():
+        survivor = Ring()  # so that objects are frozen
+    collections: list[int] = []
+    monkeypatch.setattr(garbage, "_ALLOCATIONS", 100_000)
+    with pause_collection():
+        pass
+    monkeypatch.setattr("gc.collect", lambda: collections.append(1))
+    with pause_collection():
+        assert survivor.own is survivor
+    assert not collections
     gc.unfreeze()
