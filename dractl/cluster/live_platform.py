@@ -1,16 +1,19 @@
 """Objects of a live cluster that decide about drivers, and are not among those of pods and devices:
-roles, webhooks and admission policies.
+roles, webhooks, admission policies, and the definitions of programs that read claims.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from dractl.cluster.platform_objects import PlatformObjects
+from dractl.facts.helpers import helpers
 from dractl.inputs import kubectl
 from dractl.inputs.kubectl import KubectlResult, Login
+from dractl.objects import Raw, mapping, text
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
+_DEFINITION = "CustomResourceDefinition"
 _CALLS = (
     {
         f"clusterroles.{_RBAC}": "ClusterRole",
@@ -25,12 +28,16 @@ _CALLS = (
     # Not every release serves them: kubectl fails as a whole for a resource that is not served.
     {f"validatingadmissionpolicies.{_ADMISSION}": "ValidatingAdmissionPolicy"},
     {f"mutatingadmissionpolicies.{_ADMISSION}": "MutatingAdmissionPolicy"},
+    {"customresourcedefinitions.apiextensions.k8s.io": _DEFINITION},
+    # It has the gates of KubeVirt's support of claims; no other workload or object has them.
+    {"kubevirts.kubevirt.io": "KubeVirt"},
 )
 """Kinds by resource, a call of kubectl each."""
 
 
 def read_platform(login: Login, progress: Callable[[str], None]) -> PlatformObjects:
-    """Read the roles, webhooks and admission policies of a cluster.
+    """Read the roles, webhooks and admission policies of a cluster, and the definitions of programs
+    that read claims.
 
     Raises InputError if kubectl fails for another reason than missing rights.
     """
@@ -40,10 +47,20 @@ def read_platform(login: Login, progress: Callable[[str], None]) -> PlatformObje
     read, forbidden = set[str](), set[str]()
     for call, result in zip(_CALLS, results, strict=True):
         refused = {kind for name, kind in call.items() if _plural(name) in result.refused_resources}
-        objects += _objects_of(call, result)
+        objects += filter(_concerns_claims, _objects_of(call, result))
         read |= set(call.values()) - refused
         forbidden |= refused
     return PlatformObjects(tuple(objects), frozenset(read), frozenset(forbidden))
+
+
+def _concerns_claims(value: Raw) -> bool:
+    """Return False for the definition of a custom resource whose program reads no claims: clusters
+    have hundreds of them, with long schemas.
+    """
+    if value.get("kind") != _DEFINITION:
+        return True
+    group = text(mapping(value.get("spec")).get("group"))
+    return any(group.endswith(program.group) for program in helpers().programs)
 
 
 def _objects_of(call: dict[str, str], result: KubectlResult) -> list[dict[str, Any]]:

@@ -6,7 +6,9 @@ from msgspec import Struct
 
 
 class PlatformObjects(Struct, frozen=True):
-    """Roles, webhooks and admission policies of a cluster."""
+    """Roles, webhooks and admission policies of a cluster, and definitions and configurations of
+    programs that read claims.
+    """
 
     objects: tuple[dict[str, Any], ...] = ()
     read: frozenset[str] = frozenset()

@@ -64,8 +64,13 @@ class Platform(Struct, frozen=True):
         """Yield the kinds that the input lacks and that determine facts about drivers."""
         if self.drivers.names and len(releases) > 1:
             yield from _list_unseen(self.objects, self.live)
+        refused = self.live.forbidden & _PROGRAM_KINDS
+        if refused and len(releases) > 1:
+            yield f"programs that read claims: {', '.join(sorted(refused))} may not be read"
 
 
+_PROGRAM_KINDS = frozenset({"CustomResourceDefinition", "KubeVirt"})
+"""Kinds that show a program that reads claims, and whether it is configured to read them."""
 _DECIDING_KINDS = {
     "clusterroles": ("the roles of drivers", (*ROLES, *BINDINGS)),
     "validatingwebhookconfigurations": ("webhooks of resource.k8s.io", admission.KINDS),
