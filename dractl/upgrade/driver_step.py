@@ -14,7 +14,12 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.upgrade import drivers
 from dractl.upgrade.attribute_readers import DriverUpgrade, Use, find_affected, findings
 from dractl.upgrade.finding import Finding
-from dractl.upgrade.new_devices import describe_new_devices, find_new_devices, find_wider_requests
+from dractl.upgrade.new_devices import (
+    NewDevices,
+    describe_new_devices,
+    find_new_devices,
+    find_wider_requests,
+)
 from dractl.upgrade.placing import Applicant, Difference, Outcomes, Placing, quote_scheduler
 from dractl.upgrade.readers import find_readers, sources_of_claim, sources_of_pod
 from dractl.views import Pod
@@ -85,7 +90,11 @@ class DriverSlices(Struct, frozen=True):
 
 
 def upgrade_slices(
-    state: ClusterState, change: DriverChange, described: Iterable["DescribedNode"], target: Target
+    state: ClusterState,
+    change: DriverChange,
+    described: Iterable["DescribedNode"],
+    target: Target,
+    features: Features,
 ) -> DriverSlices:
     """Return the cluster with the slices of the later version, and the differences."""
     name, start, to = change.name, change.start[0], change.to
@@ -100,12 +109,12 @@ def upgrade_slices(
     changes = drivers.collect_changes(name, before, after, _holders(state))
     findings_of_step = [*drivers.difference_findings(changes)]
     notes = []
+    new_devices: list[NewDevices] = []
     predicted_nodes = [node for node in before if node not in machines]
     if predicted_nodes or not before:
         present = [item for node in predicted_nodes for item in before[node]]
         new_devices = find_new_devices(name, start, to, present)
         findings_of_step += describe_new_devices(new_devices, predicted_nodes)
-        findings_of_step += find_wider_requests(state, new_devices, to)
     if predicted_nodes and start != to:
         findings_of_step += drivers.behavior_changes(name, start, to)
         notes.append(
@@ -118,6 +127,9 @@ def upgrade_slices(
         notes += [f"{name} {to}: the values of {', '.join(unknown)}"] if unknown else []
     slices = (item for one in after.values() for item in one.slices)
     upgraded = drivers.replace_slices(state, name, slices)
+    findings_of_step += find_wider_requests(
+        new_devices, to, Scheduler(state, features), Scheduler(upgraded, features)
+    )
     changed = drivers.codes_by_name(name, changes)
     if not before and start != to:
         changed = drivers.catalogue_codes(name, start, to)

@@ -16,7 +16,9 @@ from dractl.cluster import ClusterState
 from dractl.facts.drivers import DeviceKind, driver as find_driver
 from dractl.model import Device
 from dractl.objects import Claim, Device as PublishedDevice, Expression, Raw, selectors_of, slice_of
-from dractl.upgrade.finding import Finding
+from dractl.scheduler.attempt import Scheduler
+from dractl.upgrade.exclusions import find_exclusion
+from dractl.upgrade.finding import Finding, ObjectEdit
 from dractl.upgrade.readers import SPECS, object_name
 
 _VALUE_KEYS: Mapping[type, str] = {bool: "bool", int: "int", str: "string"}
@@ -109,28 +111,55 @@ def describe_new_devices(
 
 
 def find_wider_requests(
-    state: ClusterState, new_devices: Sequence[NewDevices], version: str
+    new_devices: Sequence[NewDevices], version: str, before: Scheduler, after: Scheduler
 ) -> Iterator[Finding]:
-    """Yield the classes, claims and templates that new devices may match; not for kinds that are
-    published under a condition, which the cluster does not show.
+    """Yield the classes, claims and templates that new devices may match, with edits of the classes
+    that exclude these devices; not for kinds that are published under a condition, which the
+    cluster does not show.
+
+    ``before`` has the slices of the present version, ``after`` those of the later version.
     """
     unconditional = [each for each in new_devices if not each.kind.when]
     if not unconditional:
         return
-    for name, requests in _requests_by_object(state):
-        matching = [
-            each for each in unconditional if any(_may_match(each, request) for request in requests)
+    edits: dict[tuple[str, ...], ObjectEdit | None] = {}
+    for name, requests in _requests_by_object(before.state):
+        matches = [
+            (each, request.class_name)
+            for each in unconditional
+            for request in requests
+            if _may_match(each, request)
         ]
-        if matching:
-            kinds = " and ".join(each.kind.about for each in matching)
-            attributes = "; ".join(map(_describe_attributes, matching))
-            yield Finding(
-                "may-match-more",
-                "changes",
-                f"may match {kinds} ({attributes}), which only {matching[0].driver} {version} "
-                "publishes",
-                (name,),
-            )
+        if not matches:
+            continue
+        matching = list({each.kind.about: each for each, _ in matches}.values())
+        examples = [(each.kind, each.example) for each in matching]
+        keys = [
+            (class_name, *(kind.about for kind, _ in examples))
+            for class_name in sorted({class_name for _, class_name in matches})
+        ]
+        for key in keys:
+            if key not in edits:
+                edits[key] = find_exclusion(key[0], matching[0].driver, examples, before, after)
+        yield _wider_finding(name, matching, version, [edits[key] for key in keys])
+
+
+def _wider_finding(
+    name: str, matching: Sequence[NewDevices], version: str, edits: Sequence[ObjectEdit | None]
+) -> Finding:
+    """Return the finding on an object. It has the edits only if each class of it has one."""
+    kinds = " and ".join(each.kind.about for each in matching)
+    attributes = "; ".join(map(_describe_attributes, matching))
+    proven = tuple(edit for edit in edits if edit is not None)
+    is_complete = len(proven) == len(edits)
+    return Finding(
+        "may-match-more",
+        "changes",
+        f"may match {kinds} ({attributes}), which only {matching[0].driver} {version} publishes",
+        (name,),
+        fix="; ".join(edit.title for edit in proven) if is_complete else None,
+        edits=proven if is_complete else None,
+    )
 
 
 def _describe_attributes(new: NewDevices) -> str:
@@ -141,6 +170,7 @@ def _describe_attributes(new: NewDevices) -> str:
 class _Request(Struct, frozen=True):
     """A request, or a class that a request may name."""
 
+    class_name: str
     selectors: tuple[Expression, ...]
     """The selectors of the class and of the request."""
     constraints: tuple[str, ...] = ()
@@ -153,7 +183,7 @@ def _requests_by_object(state: ClusterState) -> Iterator[tuple[str, list[_Reques
         key[1]: tuple(selectors_of(value)) for key, value in state.objects("DeviceClass").items()
     }
     for class_name, selectors in classes.items():
-        yield object_name("DeviceClass", ("", class_name)), [_Request(selectors)]
+        yield object_name("DeviceClass", ("", class_name)), [_Request(class_name, selectors)]
     for kind, prefix in SPECS.items():
         for key, value in state.objects(kind).items():
             claim = Claim.of(None, value, prefix)
@@ -166,6 +196,7 @@ def _requests_by_object(state: ClusterState) -> Iterator[tuple[str, list[_Reques
                 object_name(kind, key),
                 [
                     _Request(
+                        request.device_class,
                         (*classes[request.device_class], *request.selectors),
                         constraints.get(request.reference, ()),
                     )

@@ -228,7 +228,7 @@ def _upgrade_drivers(
             notes.append(f"{name}: the input has no slice of it")
             continue
         upgraded[name] = " or ".join(change.start), change.to
-        slices = upgrade_slices(state, change, inputs.machines, target)
+        slices = upgrade_slices(state, change, inputs.machines, target, features)
         findings = [*slices.findings]
         notes += slices.notes
         if placing is not None:

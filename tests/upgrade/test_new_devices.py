@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from dractl.cel import reading
 from dractl.cluster.sources import from_objects
+from dractl.model import Device
 from dractl.upgrade import Finding, UpgradeInput, plan
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of
 from tests.upgrade.test_driver_pairs import (
@@ -111,6 +113,47 @@ def rockchip_pod() -> dict[str, Any]:
         "metadata": {"name": "driver", "namespace": "kube-system", "uid": "driver"},
         "spec": {"containers": [{"name": "plugin", "image": "x/rockchip-dra-driver:0.6.0"}]},
     }
+
+
+def test_the_edit_of_a_class_excludes_the_new_devices_and_no_other() -> None:
+    """The edited class matches what it matched, in both versions, and neither a video block nor a 2D
+    engine as 0.7 publishes them (see above)."""
+    either = device_class("either", f"{has(ROCKCHIP, 'vendor')} || device.driver == '{NV}'")
+    found = driver_step(ROCKCHIP, "0.6", "0.7", rockchip_devices(), either)
+    edits = [edit for one in found if one.code == "may-match-more" for edit in one.edits or ()]
+    assert [edit.patch for edit in edits] == ["DeviceClass/all", "DeviceClass/either"]
+    new = [
+        device("vpu-0", type="vpu", vendor="rockchip", block="rkvdec"),
+        device("rga-0", type="rga"),
+    ]
+    for edit in edits:
+        (operation,) = edit.json
+        assert operation.path == "/spec/selectors/0/cel/expression"
+        program = reading(str(operation.value))
+        assert [program.evaluate(ROCKCHIP, Device(each)) for each in new] == [False, False]
+        present = [program.evaluate(ROCKCHIP, Device(each)) for each in rockchip_devices()]
+        assert present == [True, True]
+    assert reading(str(edits[1].json[0].value)).evaluate(NV, Device(device("gpu-0"))) is True
+
+
+def test_an_edit_that_would_exclude_a_present_device_is_not_proven() -> None:
+    """rga is the type of a 2D engine. Here a present device of another vendor has it, so that only
+    the vendor, which every present device has, could tell them apart."""
+    other = device("npu-1", type="rga", vendor="rockchip", coreCount=1)
+    found = driver_step(ROCKCHIP, "0.6", "0.7", [*rockchip_devices(), other])
+    (finding,) = [one for one in found if one.code == "may-match-more"]
+    assert finding.edits is None
+    assert finding.fix is None
+
+
+def test_a_claim_has_the_edits_of_all_its_classes() -> None:
+    second = device_class("second", f'device.driver == "{ROCKCHIP}"')
+    both = claim("both", request("a", "all"), request("b", "second"))
+    found = driver_step(ROCKCHIP, "0.6", "0.7", rockchip_devices(), second, both)
+    (finding,) = wider(found, "ResourceClaim/ml/both")
+    assert [edit.patch for edit in finding.edits or ()] == ["DeviceClass/all", "DeviceClass/second"]
+    assert finding.fix is not None
+    assert '!("type" in device.attributes["dra.rockchip.com"])' in finding.fix
 
 
 def test_kinds_that_are_published_already_are_not_new() -> None:
