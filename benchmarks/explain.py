@@ -55,6 +55,46 @@ def source(nodes: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
+def six_faults(nodes: int) -> dict[str, Any]:
+    """Make a pod with six mistakes: gate, node label, memory, class, selector, root."""
+    cluster = source(nodes)
+    _, claims, pod, *_ = cluster["items"]
+    pod["spec"]["schedulingGates"] = [{"name": "example.com/quota"}]
+    pod["spec"]["nodeSelector"] = {"kubernetes.io/arch": "arm64"}
+    pod["spec"]["containers"][0]["resources"]["requests"]["memory"] = "2Ti"
+    devices = claims["spec"]["spec"]["devices"]
+    gpu = devices["requests"][0]["exactly"]
+    gpu["selectors"] = [{"cel": {"expression": f"{MEMORY}.compareTo(quantity('400Gi')) >= 0"}}]
+    other = {"name": "other", "exactly": {"deviceClassName": "gpu.nvidia.co", "count": 1}}
+    devices["requests"].append(other)
+    devices["constraints"][0]["matchAttribute"] = "gpu.nvidia.com/pcieRoot"
+    return cluster
+
+
+def distinct_claims(count: int) -> dict[str, Any]:
+    """Make claims of one to eight GPUs, no two of which are the same."""
+    gpu = "device.driver == 'gpu.nvidia.com'"
+    items = []
+    for number in range(count):
+        expression = f"{gpu} && {MEMORY}.compareTo(quantity('{number + 1}Gi')) >= 0"
+        exactly = {
+            "deviceClassName": "gpu.nvidia.com",
+            "count": number % 8 + 1,
+            "selectors": [{"cel": {"expression": expression}}],
+        }
+        constraints = [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}] * (number % 2)
+        spec = {"requests": [{"name": "gpu", "exactly": exactly}], "constraints": constraints}
+        items.append(
+            {
+                "apiVersion": API,
+                "kind": "ResourceClaim",
+                "metadata": {"name": f"claim-{number}", "namespace": "ml"},
+                "spec": {"devices": spec},
+            }
+        )
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
 def template() -> dict[str, Any]:
     exactly = {
         "deviceClassName": "gpu.nvidia.com",

@@ -318,6 +318,32 @@ spec:
 """
 
 
+CHART_TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: {{ .Release.Name }}}
+spec:
+  spec:
+    devices:
+      requests:
+      - name: gpu
+        exactly: {deviceClassName: {{ .Values.class }}, count: {{ .Values.count }}}
+"""
+
+
+def chart(folder: Path, values: int) -> None:
+    """Write a chart with a claim template, and files of values that a test of the chart takes."""
+    texts = {
+        "Chart.yaml": "apiVersion: v2\nname: training\nversion: 1.0.0\n",
+        "values.yaml": "class: gpu.nvidia.com\ncount: 1\n",
+        "templates/claim.yaml": CHART_TEMPLATE,
+        **{f"ci/{n}-values.yaml": f"count: {n + 1}\n" for n in range(values)},
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
 def flux(folder: Path, apps: int, files: int) -> None:
     """Write a repository for Flux with ``files`` files.
 

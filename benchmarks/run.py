@@ -47,6 +47,7 @@ DRACTL = (
     else [str(Path(sys.executable).with_name("dractl"))]
 )
 BARE = "python -c pass"
+HELM = shutil.which("helm")
 FLOORS = [sys.executable, str(FOLDER / "floors.py")]
 
 
@@ -154,6 +155,25 @@ def tables(peers: Peers) -> list[Table]:
         dump = str(inputs.write(folder / "dump.json", explain.source(5000)))
         commands = {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
         return peers.add_to(commands, "allocator", dump, "train-0")
+
+    def several_faults(folder: Path) -> Mapping[str, Sequence[str]]:
+        dump = str(inputs.write(folder / "faults.json", explain.six_faults(300)))
+        return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
+
+    def matrix(folder: Path) -> Mapping[str, Sequence[str]]:
+        claims = str(inputs.write(folder / "claims.json", explain.distinct_claims(200)))
+        ask = [*DRACTL, "explain", "--isolated", claims, "-o", "csv"]
+        return {
+            "all machines": [*ask, "--hardware", "all"],
+            "one machine": [*ask, "--hardware", "dgx-b200"],
+        }
+
+    def values(folder: Path) -> Mapping[str, Sequence[str]]:
+        inputs.chart(folder / "chart", 10)
+        lint = [*DRACTL, "lint", "--no-cache", str(folder / "chart")]
+        each = f'for values in "$0"/ci/*.yaml; do {HELM} template "$0" -f "$values"; done'
+        helm = ["sh", "-c", each, str(folder / "chart")]
+        return {"dractl": lint, "helm": helm} if HELM else {}
 
     def explain_all(folder: Path) -> Mapping[str, Sequence[str]]:
         everything = {"apiVersion": "v1", "kind": "List", "items": oncall.objects()}
@@ -308,6 +328,13 @@ def tables(peers: Peers) -> list[Table]:
             (Goal("dractl", "cpu", 3),),
         ),
         Table(
+            "A chart with values",
+            "A chart with ten files of values in `ci/`, each of which lint renders and judges; "
+            "beside it helm alone, ten times. Without helm there is no row.",
+            values,
+            (Goal("dractl", "wall", 10),),
+        ),
+        Table(
             "CustomResourceDefinitions",
             "132 MiB of generated definitions that mention the claims of pods, as operators ship "
             "them.",
@@ -331,6 +358,20 @@ def tables(peers: Peers) -> list[Table]:
             "it, `json` parses it with msgspec, in C.",
             floor_of_dump,
             (),
+        ),
+        Table(
+            "Six faults",
+            "A pod on 300 nodes that waits for a gate and asks for a label, an amount of memory, a "
+            "class, a device and a root that no node has.",
+            several_faults,
+            (Goal("dractl", "cpu", 3),),
+        ),
+        Table(
+            "A matrix",
+            "200 different claims on every machine that dractl describes: `explain FILE "
+            "--hardware all`.",
+            matrix,
+            (Goal("all machines", "cpu", 20),),
         ),
         Table(
             "Every pending pod",
