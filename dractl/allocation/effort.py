@@ -113,8 +113,8 @@ def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tup
 
 
 def _typical_part(bounds: Bounds, number: int, mask: int) -> int:
-    """Return the devices that a match leaves to the rest of its claim once a slot is served,
-    assuming the most common value.
+    """Return the devices that a match constraint still allows for the rest of its claim after a
+    slot is served, assuming that the slot gets the most common value.
     """
     slot = bounds.problem.slots[number]
     part = -1

@@ -51,7 +51,9 @@ Answer = bool | Failure
 
 
 class Matcher:
-    """Compiled selectors; shared by all nodes, and by allocators made from one another."""
+    """The compiled selectors. All nodes share them, and so does an allocator that inherits from
+    another one.
+    """
 
     def __init__(self, features: Features, behaviour: Behaviour) -> None:
         gates = features.on if features.cel_on is None else features.cel_on

@@ -184,8 +184,8 @@ class Survey(Struct, frozen=True):
 
 
 def rename_claims(survey: Survey, names: Sequence[str]) -> Survey:
-    """Return the survey of equal claims with other names (``namespace/name``), of which no sentence
-    names a claim.
+    """Return the survey for equal claims with other names (``namespace/name``). No sentence of the
+    given survey must name a claim.
     """
     requests = tuple(
         replace(request, ref=replace(request.ref, claim=names[request.claim_index]))

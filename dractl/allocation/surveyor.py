@@ -37,8 +37,8 @@ def survey(
     builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]
 ) -> Survey:
     """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`). ``obsolete`` has
-    the pools that a newer generation on another node replaces, each with its generation here and
-    its devices.
+    the node's pools that a newer generation on another node replaces, each with its generation on
+    this node and its number of devices.
     """
     surveyor = _Surveyor(builder)
     requests: list[RequestSurvey] = []

@@ -77,7 +77,7 @@ class Comparison(Part, frozen=True):
     default: Literal | None = None
     """The argument of ``orValue``."""
     required: bool = False
-    """True if the whole expression can be true only if this comparison is."""
+    """True if the whole expression can only be true when this comparison is true."""
     negated: bool = False
     """True below a ``!``."""
 

@@ -95,8 +95,8 @@ def add_preemption(message: str, preemption: str, *, release_1_37: bool, claims:
 
 
 def add_missing_state(message: str) -> str:
-    """Add the message of DRA's PostFilter after an earlier plugin's refusal in PreFilter, which
-    says that the plugin's state is missing.
+    """Add the message that DRA's PostFilter writes after another plugin has refused the pod in
+    PreFilter: the state of the DRA plugin is missing.
     """
     return f"{message} not found"
 

@@ -21,7 +21,7 @@ class DecisiveBug(Struct, frozen=True):
     nodes: tuple[str, ...]
     """The nodes that the pod would fit on."""
     pool: str | None = None
-    """For ``pool-name-key``: a name that pools with counters of several drivers share."""
+    """For ``pool-name-key``: a pool name that several drivers use for pools with counters."""
     drivers: tuple[str, ...] = ()
     """The drivers of these pools."""
     counter_set: str | None = None
@@ -124,7 +124,7 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
 
 
 def _pools_of_several_drivers(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:
-    """Return, for each name that pools with counters of several drivers share, these drivers."""
+    """Return the drivers of pools with counters, by each pool name that several drivers use."""
     drivers: dict[str, set[str]] = {}
     for resource_slice in scheduler.slices:
         spec = resource_slice.spec

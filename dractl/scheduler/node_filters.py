@@ -90,7 +90,7 @@ class NodeFilters:
 
     @property
     def fingerprint(self) -> str:
-        """The parts of the pod that decide about a node, for filters that are local."""
+        """The parts of the pod that local filters compare with a node."""
         pod = self.pod
         placement = pod.node_name, pod.node_selector, pod.node_affinity
         return repr((pod.requests, pod.tolerations, pod.host_ports, *placement))

@@ -38,7 +38,8 @@ class ReservedLimit(PreBindFailure, frozen=True):
 
 
 class NoAllocationTime(PreBindFailure, frozen=True):
-    """The claim's allocation has no time, such as one by a scheduler without binding conditions.
+    """The claim's allocation has no time, for example because a scheduler without binding
+    conditions made it.
 
     A scheduler that has them adds the time when it reserves the claim for another pod, which the
     API server refuses (dynamicresources.go bindClaim; pkg/apis/resource/validation,
