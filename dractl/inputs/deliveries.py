@@ -78,7 +78,9 @@ class World(Struct, frozen=True):
     deliveries: tuple[Delivery, ...]
     """The deliveries; each is listed before the deliveries that it makes."""
     is_applied: bool = True
-    """False for Kustomizations that nothing applies, beside a cluster that has an entry."""
+    """False for a world of Kustomizations that nothing applies, in a repository in which another
+    cluster has an entry.
+    """
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
         """Find a ConfigMap or a Secret; one that names no namespace matches any."""

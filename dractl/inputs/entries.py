@@ -1,8 +1,8 @@
-"""The Kustomizations of Flux with which a cluster begins, and those that nothing applies.
+"""The entries of clusters, and the Kustomizations of Flux that nothing applies.
 
-A person or a program applies the entry of a cluster: `flux bootstrap` its gotk-sync.yaml, Flux
-Operator the folder of a FluxInstance. A Kustomization that neither these nor other Kustomizations
-apply is left over, as that of an application in an archive.
+A person or a program applies the entry of a cluster: `flux bootstrap` applies its gotk-sync.yaml,
+and Flux Operator applies the folder of a FluxInstance. A Kustomization that neither an entry nor
+another Kustomization applies is a stray, such as that of an archived application.
 """
 
 import os
@@ -27,7 +27,7 @@ Key = tuple[str, int]
 
 
 class Entries:
-    """The entries of the clusters of a repository, and what is applied beside them."""
+    """The entries of the clusters of a repository, and the folders that programs apply."""
 
     def __init__(self, files: Files, folders: Iterable[str], named: Iterable[str]) -> None:
         self._files = files
@@ -40,8 +40,8 @@ class Entries:
     def find_strays(self, tops: Sequence[Member], makers: Container[Key]) -> frozenset[Key]:
         """Return the Kustomizations of Flux that nothing applies.
 
-        ``tops`` are the appliers that no other applier makes; ``makers`` has those of them that
-        make appliers. Without any entry nobody can tell what is applied, and there are no strays.
+        ``tops`` are the appliers that no other applier makes; ``makers`` are those among them that
+        make other appliers. Without an entry it is unknown what is applied, so there are no strays.
         """
         flux_tops = [top for top in tops if flux.is_kustomization(top)]
         entries = [top for top in flux_tops if top.key in makers or _is_sync(top)]
@@ -58,8 +58,8 @@ class Entries:
         return frozenset(others - applied - named) if entries or applied else frozenset()
 
     def _list_keys(self, folder: str, keys: Iterable[Key]) -> frozenset[Key]:
-        """Return those of some objects that Flux applies of a folder; all that are in it if the
-        folder cannot be built.
+        """Return the ``keys`` of the objects that Flux applies from a folder; if the folder cannot
+        be built, the ``keys`` of all objects in it.
         """
         try:
             made = {member.key for member in self._layers.members(folder)}

@@ -60,9 +60,9 @@ class Applied(Struct, frozen=True):
 
 
 class _Appliers:
-    """The appliers of an input, which has at least one, followed to what they apply.
+    """The appliers of an input, which has at least one, and everything that they apply.
 
-    Appliers in the ``named`` files are applied.
+    Appliers in the ``named`` files count as applied.
     """
 
     def __init__(

@@ -72,10 +72,10 @@ class SubstitutedPlaces(Within):
         return self._variables.spots.get(made.pieces[0].name) if is_whole else None
 
     def _find_culprit(self, path: Path) -> Spot | None:
-        """Return the place of the variable whose value a finding about a value as a whole is about.
+        """Return the place of the variable that is at fault in a finding about a whole value.
 
-        The name of an object is wrong by one of its variables if this one alone could be no name;
-        else it may be right, and the object that it names is missing.
+        In the name of an object, this is the first variable whose value alone is not a valid name.
+        If there is none, the name may be right, and the object with this name is missing.
         """
         if not str(path[-1:][0] if path else "").lower().endswith(_NAMES):
             return self._find_whole(path)

@@ -123,8 +123,8 @@ def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
 
 
 def _may_decide(item: Broken | Skipped) -> bool:
-    """Return True for a file that was not read and may concern DRA, as far as it can be read now:
-    no folder can be, nor the member of an archive.
+    """Return True for a file that was not read and may concern DRA, judging by its bytes. Return
+    True, too, for a folder or a member of an archive, which cannot be read now.
     """
     data = read_file(_LINE.sub("", item.file), _SEARCHED_BYTES)
     return data is None or (names_dra if isinstance(item, Broken) else is_relevant)(data)
@@ -157,7 +157,7 @@ def _has_appliers(inputs: Inputs) -> bool:
 def _needs_rendering(paths: Sequence[str]) -> bool:
     """Return True if there is a kustomization or the template of a chart among the files.
 
-    Listing 1,000 files takes a fifth of the time of importing what renders.
+    Listing 1,000 files takes a fifth of the time of importing the modules that render.
     """
     files = (entry.path for entry in list_files(paths, ()) if isinstance(entry, Entry))
     return any(is_kustomization(path) or chart_of(path) is not None for path in files)

@@ -42,9 +42,10 @@ def add_built_objects(
     makes them.
 
     Only the outermost kustomizations are built, and only if they refer to nothing but files and
-    folders of this machine. ``concerns`` must be true for one of their documents, in a file for
-    whose bytes ``may_concern`` is true. All other kustomizations are in ``skipped``, and their
-    files are linted as they are. ``overlay`` gives the content of files that are not written yet.
+    folders of this machine. A kustomization is built only if ``concerns`` is true for one of its
+    documents, and ``may_concern`` is true for the bytes of that document's file. All other
+    kustomizations are in ``skipped``, and their files are linted as they are. ``overlay`` gives the
+    content of files that are not written yet.
     """
     names = {os.path.abspath(file): file for file in files}
     folders = [os.path.dirname(path) for path in names if is_kustomization(path)]

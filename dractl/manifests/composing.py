@@ -31,8 +31,8 @@ _LARGE = 1 << 20
 
 
 class _Resolver:
-    """The resolver that PyYAML's composers ask for the tag of a node without one; this one only
-    reports that the text decides.
+    """A resolver for PyYAML's composers, which ask it for the tag of a node without one. It always
+    answers that the text decides.
     """
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002

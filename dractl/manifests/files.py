@@ -52,8 +52,8 @@ def list_files(
     """Yield the manifests under ``paths`` in a stable order, each file once; paths that cannot be
     listed are Skipped.
 
-    ``exclude`` applies to the contents of folders; With ``force_exclude`` it also applies to the
-    paths themselves, which are then a list of changed files, so those without a manifest's name are
+    ``exclude`` applies to the contents of folders. With ``force_exclude``, the paths are a list of
+    changed files: ``exclude`` applies to the paths, too, and paths without a manifest's name are
     skipped. With ``gitignore``, files that git ignores are skipped in folders, and so are folders
     of vendored packages. ``suffixes`` are the ends of manifests' names.
     """

@@ -112,8 +112,8 @@ class _SharedValues(Struct):
     values: dict[bytes, Any] = field(default_factory=dict)
     """Values of attributes, by their text."""
     likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
-    """The attributes of a device, by its index in its slice and their number, with the names of
-    attributes that are more than plain texts.
+    """The attributes of an earlier device, by the index of the device in its slice and the number
+    of its attributes; with the names of those that are not plain strings.
     """
 
 

@@ -2,7 +2,7 @@
 
 The scanners treat the text as libyaml does (src/scanner.c: yaml_parser_scan_block_scalar,
 _scan_flow_scalar, _scan_plain_scalar); go-yaml is a port of it. A scanner's result is compared with
-the parser's value. So a place is exact; if the two ever differ, it is the place of the whole
+the parser's value. If the two are equal, places are exact; otherwise each is the place of the whole
 scalar.
 """
 
