@@ -277,8 +277,8 @@ def _list_entries(path: Path) -> Iterator[Path]:
 
 
 def _refusal(path: Path, home: Path) -> str | None:
-    """Return why a configuration may not name a path; None if it may, or if the path does not
-    exist.
+    """Return why a configuration is not allowed to name a path; None if it is allowed, or if the
+    path does not exist.
     """
     try:
         real = path.resolve()

@@ -234,9 +234,7 @@ def _advice_without_devices(run: Run) -> dict[tuple[int, Path], Advice]:
 
 
 def _add_cause(advice: Advice, without_devices: Mapping[tuple[int, Path], Advice]) -> Advice:
-    """Return advice about devices with the cause and the fix that are known even without
-    devices.
-    """
+    """Add to advice about devices the cause and the fix that are known without devices."""
     cause = without_devices.get((id(advice.subject), advice.path))
     if cause is None:
         return advice

@@ -11,8 +11,8 @@ millisecond.
 MAX_PARSED_BYTES = 1 * 2**20
 """The number of bytes of files with such words that are parsed; a MiB takes a quarter of a second.
 
-Such a file is parsed twice, to learn its definitions and to judge the named file. Together a MiB
-takes half a second.
+Such a file is parsed twice: to learn its definitions, and to judge the named file. So a MiB takes
+half a second in total.
 """
 MAX_SECONDS = 0.25
 """Processor time of one step: of learning the definitions of files, and of loading some of them."""

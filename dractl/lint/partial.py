@@ -25,7 +25,7 @@ _ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?!
 pkg/test/step.go).
 """
 _NAME_RULES = frozenset({"RC-21"})
-"""Violations about a name that another value of the object has, which a patch need not repeat."""
+"""Rules that look up a name in another part of the object, which a patch need not repeat."""
 _MESSAGES_ABOUT_MAPS = (
     "Invalid value: {",
     "Invalid value: [",
@@ -109,8 +109,9 @@ def _is_directive(key: object) -> bool:
 
 
 def _is_partial(document: Document) -> bool:
-    """Return True for a workload without selector whose containers have no image, and for a file
-    with the name of a patch that lacks a part which every such object has.
+    """Return True for a workload without a selector whose containers have no image. Return True,
+    too, for an object in a file that is named like a patch, if it lacks a part that every object of
+    its kind has.
     """
     named = "patch" in document.file and _PATCH.search(document.file) is not None
     if not named and document.kind not in _WORKLOADS:

@@ -64,7 +64,7 @@ def _descend(node: Mapping[str, Any], step: str | int) -> Mapping[str, Any]:
 
 
 def groups_in(definitions: Source) -> frozenset[str]:
-    """Return the API groups that a file with CustomResourceDefinitions may define kinds of."""
+    """Return the API groups in which a file with CustomResourceDefinitions may define kinds."""
     return frozenset(match[1] for match in re.finditer(_GROUP, definitions.text))
 
 

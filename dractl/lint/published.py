@@ -67,15 +67,13 @@ class KnownDriver(Struct, frozen=True):
         return self._release(self.fact.versions[self._index(row.removed) - 1])
 
     def first_with(self, row: Row) -> str | None:
-        """Return the first release with an attribute; None if all known versions up to its last
-        have it.
+        """Return the first release with an attribute; None if no known version is older than the
+        attribute.
         """
         return None if row.since is None else self.fact.tags.get(row.since, (row.since,))[0]
 
     def release_date(self, version: str | None) -> str:
-        """Return the first release with an attribute; None if the attribute exists in all known
-        versions up to its last one.
-        """
+        """Return the date on which an unreleased version was read; "" for any other version."""
         return next((release.seen for release in self.fact.releases if release.name == version), "")
 
     @property

@@ -99,7 +99,7 @@ class Store:
 
 
 def digest_of_parts(parts: Iterable[bytes]) -> str:
-    """Return the digest of several values, which are told apart."""
+    """Return the digest of several values, including the boundaries between them."""
     total = blake2b(digest_size=32)
     for part in parts:
         total.update(len(part).to_bytes(8, "big"))

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds classes whose `extendedResourceName` is what a device plugin calls its devices, such as
-`nvidia.com/gpu`: an info, and a warning if the class is for other hardware.
+Finds classes whose `extendedResourceName` is the resource of a device plugin, such as
+`nvidia.com/gpu`. It is an info, or a warning if the class is for other hardware.
 
 ## Why is this bad
 

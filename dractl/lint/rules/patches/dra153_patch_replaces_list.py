@@ -1,11 +1,11 @@
-"""A patch of kustomize replaces a list, and what the list had besides is gone.
+"""A patch of kustomize replaces a list, and drops what it does not repeat.
 
 ## What it does
 
 Compares strategic merge patches of claims, templates and classes with the object that they change:
-`requests`, `constraints` and `config` of claims, `selectors` and `config` of classes. Reports what
-the object has in such a list and the patch does not repeat. A patch with `$patch: replace` does so
-on purpose, and is not reported.
+`requests`, `constraints` and `config` of claims, `selectors` and `config` of classes. Reports the
+entries and fields of such a list that the patch does not repeat. A patch with `$patch: replace`
+does so on purpose, and is not reported.
 
 ## Why is this bad
 

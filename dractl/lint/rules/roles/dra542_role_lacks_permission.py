@@ -1,12 +1,12 @@
-"""A role lacks what a DRA driver asks the API server for.
+"""A role lacks a permission that a DRA driver needs.
 
 ## What it does
 
 Looks at roles that may create or update ResourceSlices, as a driver does to publish its devices.
 Such a driver lists, watches, creates, updates and deletes slices; on a node it also gets its Node
 and the claims that it prepares. Permissions in other roles of the same account count, as far as the
-input has these roles. A role that may get neither Nodes nor claims may belong to a controller; then
-it is an info, unless a DaemonSet runs as the account.
+input has these roles. A role that allows get on neither Nodes nor claims may belong to a
+controller; the finding is then an info, unless a DaemonSet runs as the account.
 
 ## Why is this bad
 

@@ -7,7 +7,7 @@ a dot.
 
 ## Why is this bad
 
-Who owns a domain decides what its names mean. If the other driver changes the name or its type,
+The owner of a domain decides what its names mean. If the other driver changes the name or its type,
 constraints over both drivers fail, and neither of the two shows why. A domain without a dot belongs
 to nobody and can collide.
 
@@ -40,7 +40,8 @@ can compare it with dra.net's; composite-dra-driver publishes in the domain `com
 
 ## Source
 
-k8s.io/api/resource/v1/types.go QualifiedName: the domain is that of who defines the name
+k8s.io/api/resource/v1/types.go QualifiedName: the domain belongs to the project that defines the
+name
 """
 
 from dractl.facts.drivers import names as driver_names
