@@ -27,7 +27,8 @@ def newest_change(state: ClusterState) -> str:
     """Return the newest time at which an object that kube-scheduler looks at is known to have
     changed (RFC 3339); "" if none has a time.
 
-    What it writes about pods itself does not count. A deletion leaves no trace of its time.
+    Changes that kube-scheduler itself makes to pods do not count. A deletion leaves no trace of its
+    time.
     """
     times = {""}
     for kind in ("ResourceSlice", "DeviceClass", "DeviceTaintRule"):

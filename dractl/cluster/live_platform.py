@@ -1,4 +1,4 @@
-"""Objects of a live cluster that decide about drivers, and are not among those of pods and devices:
+"""Objects of a live cluster, besides pods and devices, on which verdicts about drivers depend:
 roles, webhooks, admission policies, and the definitions of programs that read claims.
 """
 

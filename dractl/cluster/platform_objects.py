@@ -1,4 +1,4 @@
-"""Objects of a cluster that decide about drivers, and are not among those of pods and devices."""
+"""Objects of a cluster, besides pods and devices, on which verdicts about drivers depend."""
 
 from typing import Any
 

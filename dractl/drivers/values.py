@@ -18,7 +18,7 @@ def attributes(**values: Any) -> Values:
 
 
 def to_attributes(found: dict[str, Any]) -> Values:
-    """Return the attributes by name, of the type of each Python value; None is left out."""
+    """Return the attributes by name, each with the type of its Python value; None is left out."""
     return {name: value(item) for name, item in found.items() if item is not None}
 
 

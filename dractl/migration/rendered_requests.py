@@ -57,9 +57,9 @@ def list_rendered_requests(
 def list_lost_templates(
     documents: Iterable[Document], names: frozenset[str]
 ) -> Iterator[tuple[Document, str]]:
-    """Yield the built objects that name a template of ``names`` which their kustomization does not
-    make, with the name: kustomize renames the template, and not the reference in the pod
-    (api/internal/konfig/builtinpluginconsts/namereference.go has no field of it).
+    """Yield each built object that names a template of ``names``, with that name, if its
+    kustomization does not make the template: kustomize renames the template, but not the reference
+    in the pod (api/internal/konfig/builtinpluginconsts/namereference.go lacks the field).
     """
     built = [document for document in documents if document.is_kustomized]
     made = {

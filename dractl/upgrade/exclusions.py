@@ -19,9 +19,10 @@ def find_exclusion(
 ) -> ObjectEdit | None:
     """Return an edit of a class that excludes all devices of new kinds; None if none is proven.
 
-    ``examples`` are the new kinds, each with a device that has all that is known of its devices.
-    The edit is proven if the class matches the same devices as without it in the slices of each
-    version (``before`` and ``after``), and no example. A class without a selector is not edited.
+    ``examples`` are the new kinds, each with a device that has every property that is known of the
+    kind. The edit is proven if the class matches the same devices as without it in the slices of
+    each version (``before`` and ``after``), and no example. A class without a selector is not
+    edited.
     """
     texts = [
         each.text for each in selectors_of(before.state.objects("DeviceClass")["", class_name])
@@ -54,7 +55,9 @@ def find_exclusion(
 
 
 def _conditions(driver: str, kind: DeviceKind) -> Iterator[str]:
-    """Yield conditions that no device of a kind meets, each on one attribute: true without it."""
+    """Yield conditions that no device of a kind meets. Each is on one attribute, and is true for a
+    device without that attribute.
+    """
     for attribute, value in kind.attributes.items():
         domain, _, name = find_driver(driver).full(attribute).rpartition("/")
         attributes = f'device.attributes["{domain}"]'

@@ -1,8 +1,8 @@
 """Devices of a kind that only a later version of a driver publishes, and the objects whose requests
 they may match.
 
-The input has no such device, so that no scheduler can be asked: a request is named unless its
-selectors and constraints exclude every device of the kind.
+The input has no such device, so the scheduler cannot be tried on it: a request is reported unless
+its selectors and constraints exclude every device of the kind.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ class NewDevices(Struct, frozen=True):
     driver: str
     kind: DeviceKind
     example: Device
-    """A device with all that is known of each of them."""
+    """A device with every property that is known of the kind."""
     condition: Program
     """A selector that matches them."""
     decided_fields: frozenset[Field]
-    """The parts of a device that the kind decides."""
+    """The parts of a device whose values, or absence, are known for all devices of the kind."""
 
 
 def find_new_devices(name: str, start: str, to: str, slices: Iterable[Raw]) -> list[NewDevices]:
@@ -113,9 +113,9 @@ def describe_new_devices(
 def find_wider_requests(
     new_devices: Sequence[NewDevices], version: str, before: Scheduler, after: Scheduler
 ) -> Iterator[Finding]:
-    """Yield the classes, claims and templates that new devices may match, with edits of the classes
-    that exclude these devices; not for kinds that are published under a condition, which the
-    cluster does not show.
+    """Yield a finding for each class, claim or template that new devices may match, with edits of
+    the classes that exclude these devices. Kinds that are published under a condition are left out,
+    since the cluster does not show the condition.
 
     ``before`` has the slices of the present version, ``after`` those of the later version.
     """

@@ -435,7 +435,8 @@ class Placing:
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return the outcomes of a scheduler for every subject."""
-        # One cluster after the other: what is derived of claims is kept for the last one only.
+        # One cluster after the other, since values derived from claims are kept only for the last
+        # one.
         present = Scheduler(state, features)
         in_present = [find_outcome(present, one) for one in self.subjects]
         empty = present.with_state(empty_cluster(state))

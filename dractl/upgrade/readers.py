@@ -155,7 +155,7 @@ def _reads_of(selectors: list[Expression], drivers: frozenset[str]) -> Iterator[
             yield Read(part, name, "selector", selector.path, selector.text, drivers)
 
 
-# -- whom a pod or claim reads through --
+# -- the objects through which a pod or claim gets devices --
 
 
 def sources_of_pod(state: ClusterState, pod: Pod) -> frozenset[str]:

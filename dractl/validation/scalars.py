@@ -45,7 +45,7 @@ def _quantity(value: Any) -> str | None:
     elif type(value) in (int, float):
         text = number(value)
     else:
-        text = ""  # true, [..] and {..} are no numbers, like an empty string
+        text = ""  # true, [..] and {..} are not numbers; an empty string gives the same error
     try:
         Quantity.parse(text)
     except ValueError as error:
