@@ -99,7 +99,7 @@ class Cluster(NamedTuple):
 
 
 def cluster(nodes: int) -> Cluster:
-    """Make 8 equal GPUs a node, and a claim for 8."""
+    """Make nodes with 8 equal GPUs each, and a claim for 8."""
     device_class = {
         "metadata": {"name": "gpu"},
         "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},

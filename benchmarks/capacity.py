@@ -2,9 +2,9 @@
 
     python benchmarks/capacity.py [NODES...]        default: 200 5000
 
-Makes a dump with 8 GPUs a node, a random part of them in use (the same in every run), asks how many
-more pods with two aligned GPUs fit, and lists the devices. Goals: 200 nodes in 1 s, 5,000 nodes and
-1,000 copies in 10 s and 600 MB.
+Makes a dump with 8 GPUs per node, of which a random part, equal in every run, is in use. Counts how
+many more pods with two aligned GPUs fit, and lists the devices. Goals: 200 nodes in 1 s, 5,000
+nodes and 1,000 copies in 10 s and 600 MB.
 """
 
 from __future__ import annotations

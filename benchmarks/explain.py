@@ -2,9 +2,9 @@
 
     python benchmarks/explain.py [NODES...]        default: 1000 5000
 
-Makes a dump with 8 GPUs a node, all but one of each node in use, and a pod that wants two aligned
-ones; runs `dractl explain` on it and prints its wall time, CPU time and peak memory. Goals: 1,000
-nodes (8,000 devices) in 2 s and 400 MB, 5,000 nodes (40,000 devices) in 6 s.
+Makes a dump with 8 GPUs per node, 7 of them in use, and a pod that wants two aligned GPUs. Runs
+`dractl explain` on it and prints its wall time, CPU time and peak memory. Goals: 1,000 nodes (8,000
+devices) in 2 s and 400 MB, 5,000 nodes (40,000 devices) in 6 s.
 """
 
 from __future__ import annotations

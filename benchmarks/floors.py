@@ -2,11 +2,10 @@
 
     python benchmarks/floors.py STEP PATH
 
-Each step includes the steps before it. For a folder of manifests: ``start`` imports what lint of
-them does, ``read`` lists and reads the files, ``yaml`` parses them, and ``look`` calls one empty
-function for each value; ``libyaml`` parses with PyYAML's parser in C instead. For a dump:
-``explain`` imports, ``text`` reads and ``json`` parses it, in C, without anything that an answer
-needs.
+Each step includes the steps before it. For a folder of manifests: ``start`` imports the modules
+that lint imports, ``read`` lists and reads the files, ``yaml`` parses them, and ``look`` calls one
+empty function for each value; ``libyaml`` parses with PyYAML's parser in C instead. For a dump:
+``explain`` imports the modules of explain, ``text`` reads the dump, and ``json`` parses it in C.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dractl.manifests.files import contents, list_files
 
 
 def look(value: Any) -> None:
-    """Visit a value with everything inside it, with one call for each."""
+    """Visit a value and everything inside it, with one call for each."""
     if type(value) is dict:
         value = value.values()
     elif type(value) is not list:

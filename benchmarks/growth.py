@@ -69,7 +69,7 @@ def _explain(folder: Path, dump: dict[str, object], *words: str) -> Sequence[str
 
 
 def _count_devices(folder: Path, nodes: int, *words: str) -> Sequence[str]:
-    """Ask about the devices of a cluster, where about a fifth of the nodes have room."""
+    """List the devices of a cluster in which about a fifth of the nodes have room."""
     return [
         *words,
         "--isolated",
@@ -170,7 +170,7 @@ def measure_growth(
         commands.append([*dractl, *dimension.make(folder / f"{dimension.smallest}-{step}", size)])
     caches = [
         {"XDG_CACHE_HOME": str(folder / f"cache-{run}")} for run in range(runs)
-    ]  # no run knows another's answer
+    ]  # no run finds the cached answer of another one
     seconds_by_run = [[run_once(command, cache).cpu for command in commands] for cache in caches]
     start, *least = map(min, zip(*seconds_by_run, strict=True))
     times = [max(0.001, seconds - start) for seconds in least]

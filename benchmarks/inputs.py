@@ -1,4 +1,4 @@
-"""Manifests and dumps that the benchmarks read: made up, the same in every run."""
+"""Manifests and dumps that the benchmarks read. They are generated, and equal in every run."""
 
 from __future__ import annotations
 
@@ -491,7 +491,7 @@ def shapes(nodes: int, pods: int) -> dict[str, Any]:
 
 
 def devices(nodes: int, per_node: int) -> dict[str, Any]:
-    """Make a cluster with ``per_node`` GPUs a node.
+    """Make a cluster with ``per_node`` GPUs per node.
 
     A pod wants two aligned GPUs that are in use.
     """
@@ -515,7 +515,7 @@ def devices(nodes: int, per_node: int) -> dict[str, Any]:
 
 
 def publication(count: int, generation: int) -> dict[str, Any]:
-    """Make the slices of a driver with ``count`` devices, eight a node.
+    """Make the slices of a driver with ``count`` devices, eight per node.
 
     Each generation has another version of the driver.
     """

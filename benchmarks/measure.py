@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAUSE = 0.003
-"""Seconds between two looks at the memory."""
+"""Seconds between two samples of the memory."""
 
 
 class Run(NamedTuple):
@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Medians of several runs, and the most memory at one time in a run of its own, in MiB."""
+    """Medians of several runs, and the peak memory in MiB, from a separate run."""
 
     wall: float
     cpu: float
@@ -100,7 +100,8 @@ def compare_commands(
 ) -> dict[str, Cost]:
     """Measure commands, which take turns so that the machine is the same for all.
 
-    ``before`` names the cache folder of some commands; the others get an empty one in each run.
+    ``before`` has the cache folders of some commands; the other commands get an empty one in each
+    run.
     """
     import tempfile
 
@@ -111,7 +112,7 @@ def compare_commands(
 
     runs_by_name: dict[str, list[Run]] = {name: [] for name in commands}
     most: dict[str, float] = {}
-    # Files are in the page cache from here on, and kept reports too.
+    # From here on, files are in the page cache, and reports in their cache.
     for name, command in commands.items():
         with tempfile.TemporaryDirectory() as folder:
             if name in caches:

@@ -3,9 +3,9 @@
     python benchmarks/oncall.py             measures `explain -A`, as text and JSON, and one pod
     python benchmarks/oncall.py FILE        writes the dump
 
-300 nodes with 8 GPUs and 8 NICs each, 379 pods, 83 of them pending for 12 causes, and a claim that
-nobody uses. Goals: `explain -A` in 4 s of CPU and on a screen of 24 lines by 120 columns, one pod
-in 2 s.
+The dump has 300 nodes with 8 GPUs and 8 NICs each, 379 pods, 83 of them pending for 12 causes, and
+a claim that no pod uses. Goals: `explain -A` in 4 s of CPU and on a screen of 24 lines by 120
+columns, one pod in 2 s.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python benchmarks/planning.py [--nodes 50] [--clusters 100] [--seed 1]
 
-Nodes of eight GPUs are full but for a GPU here and there, by pods of which about a third do not
+Pods fill nodes of eight GPUs, except for a GPU here and there; about a third of the pods cannot
 move. Then pods are moved onto one node, so that two or three moves back make room for a pod with
-eight GPUs, some of them only after one another. Goals: on 50 nodes with 200 pods the planted number
-of moves is found in 95 of 100 clusters, in 5 s of CPU each; 500 nodes take 30 s at most.
+eight GPUs. Some of these moves depend on each other. Goals: on 50 nodes with 200 pods the planted
+number of moves is found in 95 of 100 clusters, in 5 s of CPU each; 500 nodes take 30 s at most.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def plant_plan(nodes: int, seed: int) -> tuple[dict[str, Any], int]:
 
 
 def fill_nodes(nodes: int, seed: int) -> dict[str, Any]:
-    """Make a dump in which nothing is planted: most likely no few moves make room."""
+    """Make a dump in which no plan is planted: most likely, no small number of moves makes room."""
     chance = random.Random(f"full/{nodes}/{seed}")
     return _objects(nodes, [pod for node in range(nodes) for pod in _fill(node, chance)])
 
@@ -68,7 +68,7 @@ def _fill(node: int, chance: random.Random) -> list[Running]:
 
 
 def _pick(pods: dict[str, Running], size: int, used: set[int], chance: random.Random) -> Running:
-    """Pick a pod of a size, on a node that no other pod was picked from."""
+    """Pick a pod of a size from a node from which no other pod was picked."""
     pod = chance.choice([p for p in pods.values() if p.size == size and p.node not in used])
     used.add(pod.node)
     return pod

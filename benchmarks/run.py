@@ -59,7 +59,7 @@ class Goal(NamedTuple):
     most: float
     of: str | None = None
     note: str = ""
-    """For a missed goal: what was tried, and what limits it."""
+    """For a missed goal: the attempts to reach it, and its limit."""
 
     def verdict(self, taken: Mapping[str, Cost]) -> str:
         if self.command not in taken or (self.of is not None and self.of not in taken):
@@ -93,7 +93,7 @@ class Table(NamedTuple):
 
 
 class Peers(NamedTuple):
-    """Programs to compare with, where they could be built."""
+    """Programs to compare with, if they could be built."""
 
     kubeconform: Sequence[str]
     allocator: Sequence[str]
@@ -107,7 +107,7 @@ class Peers(NamedTuple):
 
 def tables(peers: Peers) -> list[Table]:
     def copy_alone(folder: Path, name: str) -> str:
-        """Copy a file into an empty folder, since lint looks at the whole repository."""
+        """Copy a file into an empty folder, since lint reads the whole repository of a file."""
         (folder / name).mkdir()
         return str(shutil.copy(FOLDER / name, folder / name))
 

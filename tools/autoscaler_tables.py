@@ -59,7 +59,9 @@ WELL_KNOWN_LABELS = (
 
 
 def group_devices(driver: str, devices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the devices of a driver as one group: common values once, others by device."""
+    """Return the devices of a driver as one group: a common value once, any other value for each
+    device.
+    """
     attributes = {key for device in devices for key in device.get("attributes", {})}
     common, varying = {}, {}
     for key in sorted(attributes):

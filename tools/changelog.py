@@ -29,7 +29,9 @@ HEADINGS = {
 
 
 def fragments() -> dict[str, list[Path]]:
-    """Return the files of each kind, by name. Raises ValueError for a name that says no kind."""
+    """Return the fragments of each kind, by name. Raises ValueError for a file name without a
+    kind.
+    """
     kinds: dict[str, list[Path]] = {kind: [] for kind in HEADINGS}
     for path in sorted(CHANGES.glob("*.md")):
         if path.name == "README.md":

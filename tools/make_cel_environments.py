@@ -2,9 +2,9 @@
 
 The input is one folder a release with ``env-new.yaml`` and ``env-stored.yaml`` (every overload of
 cel-go and of the Kubernetes libraries, in the form that
-``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare the same overloads but
-the few of ``CONDITIONAL``, so one table serves them all; this script fails when that is no longer
-true.
+``cel_expr_python.cel.NewEnvConfigFromYaml`` takes). All environments declare the same overloads,
+except for the few in ``CONDITIONAL``. So one table is enough, and this script fails if that is no
+longer true.
 
     python tools/make_cel_environments.py FOLDER
 """
@@ -20,7 +20,7 @@ import yaml
 
 TARGET = Path(__file__).resolve().parents[1] / "dractl" / "cel" / "environments" / "functions.json"
 
-# What dractl/cel/environment.py declares by release, mode and gate.
+# Overloads that dractl/cel/environment.py declares by release, mode and gate.
 CONDITIONAL = {"int64_to_duration", "dra_includes_dyn_dyn", "list_includes_dyn_dyn"}
 
 # Declared with operands of any type: upstream reports each operand that is no bool at its own

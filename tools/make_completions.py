@@ -1,6 +1,6 @@
-"""Writes ``completions/``: what ``dractl completion SHELL`` prints.
+"""Writes ``completions/``: the scripts that ``dractl completion SHELL`` prints.
 
-``--check`` only says whether it is up to date.
+``--check`` only reports whether they are up to date.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ It is made from the values of a Machine.
 
     .venv/bin/python tools/make_machine_schema.py [--check]
 
-These values are what reads and writes snapshots (``dractl/topology/wire.py``), so they say what a
-schema can say.
+The same values read and write snapshots (``dractl/topology/wire.py``), so they have all facts that
+a schema can express.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def define(cls: Any, definitions: dict[str, Any]) -> None:
     hints = typing.get_type_hints(cls)
     texts = field_texts(cls)
     fields = fields_of(cls)
-    # None is left out, so a field that may be None need not be there.
+    # None is not written, so a field that can be None is not required.
     needed = [
         wire.key(f.name)
         for f in fields

@@ -1,6 +1,7 @@
 """Writes ``docs/man/``, the man pages, from the command line itself.
 
-There is ``dractl.1``, and a page for each subcommand. ``--check`` says whether they are up to date.
+There is ``dractl.1``, and a page for each subcommand. ``--check`` only reports whether they are up
+to date.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Writes ``dractl/probes/pciids/``: pci.ids without comments and subsystems.
 
-A second file has the names that dranet's older copy has otherwise.
+A second file has the names that differ in dranet's older copy.
 
     python tools/make_pci_ids.py PCI.IDS DRANETS-PCI.IDS
 
-The first is best the file that go-nvlib embeds (pkg/pciids/default_pci.ids), whose names the NVIDIA
+Use as the first the file that go-nvlib embeds (pkg/pciids/default_pci.ids), whose names the NVIDIA
 driver publishes; the second is third_party/pciids/pci.ids.gz of kubernetes-sigs/dranet, unpacked.
 """
 

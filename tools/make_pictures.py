@@ -1,8 +1,6 @@
 """Draws the README's pictures from examples/: ``python tools/make_pictures.py``.
 
 A test compares them.
-
-A test compares them.
 """
 
 from __future__ import annotations

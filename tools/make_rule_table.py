@@ -1,7 +1,7 @@
 """Writes ``dractl/lint/rules/table.json``: the fix of each rule, and its releases.
 
-The releases are those that report the rule's example. ``--check`` only says whether the file is up
-to date.
+The releases are those that report the rule's example. ``--check`` only reports whether the file is
+up to date.
 """
 
 from __future__ import annotations

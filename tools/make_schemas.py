@@ -8,10 +8,10 @@ A release that is not out yet has only the files that differ from those of the r
 
 A file holds the definitions of one group and version, each on a line of its own (small, and a diff
 shows what changed). A definition of another group is referred to by its file, so a claim needs two
-small files and never the Pod's. Descriptions are left out. So is what the API server's decoder does
-not look at: ``required``, string formats. What is left says which fields a type has and what Go
-type each decodes to; ``null`` is always allowed, because Go's decoder takes it for "not set". Where
-the published schema and the decoder differ, ``CORRECTIONS`` says how and why.
+small files and never the Pod's. Descriptions are left out. So are ``required`` and string formats,
+which the API server's decoder ignores. The remainder has the fields of each type and the Go type of
+each field; ``null`` is always allowed, because Go's decoder treats it as "not set". ``CORRECTIONS``
+lists the differences between the published schema and the decoder, with the reasons.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ PLANNED: dict[str, dict[str, dict[str, Any]]] = {
         },
     }
 }
-"""Release that is not out to the fields that its KEPs add to types of resource.k8s.io, in every
-version that it serves; all else is as in the last of ``RELEASES``. ``map`` stands for a map of a
-type."""
+"""For each release that is not out: the fields that its KEPs add to types of resource.k8s.io, in
+every version that it serves. Everything else is as in the last of ``RELEASES``. ``map`` stands for
+a map of a type."""
 PLANNED_FILES = ("resource.k8s.io-v1", "resource.k8s.io-v1beta2")
 
 KINDS = {
@@ -76,7 +76,7 @@ KINDS = {
         "ResourceSlice",
     },
 }
-"""Group to the kinds whose schemas ship."""
+"""For each API group, the kinds whose schemas ship."""
 
 INTEGERS: dict[str, dict[str, Any]] = {
     "int32": {"type": ["integer", "null"], "minimum": -(2**31), "maximum": 2**31 - 1},
@@ -126,11 +126,11 @@ CORRECTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "keeps any JSON value: apimachinery/pkg/apis/meta/v1/fields_proto.go",
     ),
 }
-"""Definition to what the decoder takes there, and why that is not what the published schema
-says."""
+"""For each definition: the schema of the values that the decoder accepts, and the reason why it
+differs from the published schema."""
 
 GO_TYPES: dict[str, Any] = json.loads((ROOT / "tools" / "go_types.json").read_text())
-"""What OpenAPI does not know and the decoder names in its errors; from types.go of k8s.io/api and
+"""Names that the decoder uses in its errors and OpenAPI lacks, from types.go of k8s.io/api and
 k8s.io/apimachinery.
 
 ``named``: group to ``Type.field`` to the name that the field's type has there (of its items, if it
@@ -175,7 +175,7 @@ class Definitions:
         self.kinds: dict[str, list[str]] = {}
 
     def add(self, name: str) -> None:
-        """Put a definition and all that it refers to into the files."""
+        """Add a definition to the files, with all definitions that it refers to."""
         file, kind = short(name)
         into = self.files.setdefault(file, {})
         if kind in into:
@@ -298,7 +298,7 @@ def expand(fragment: dict[str, Any]) -> dict[str, Any]:
 def render(kinds: list[str], types: dict[str, Any]) -> str:
     """Render a file, with a line for each definition.
 
-    At the top stands the choice of its kinds, so that it checks a whole document.
+    The top level is a choice between its kinds, so that it checks a whole document.
     """
     lines = [
         f"{json.dumps(name)}: {json.dumps(types[name], separators=(',', ':'))}"

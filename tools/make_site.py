@@ -77,8 +77,8 @@ def page_names(root: Path) -> dict[str, str]:
 def move_links(text: str, path: str, root: Path = ROOT) -> str:
     """Point the links of the file at ``path`` to pages of the site.
 
-    Of a link to a file of the repository that is no page, the text alone stays; a name that the
-    repository does not have is a page that is made here.
+    A link to a file of the repository that is not a page becomes its text. A name that the
+    repository lacks is a page that is made here.
     """
     names = page_names(root)
 
@@ -198,7 +198,7 @@ def reasons() -> dict[str, str]:
 
 
 def literal(text: str) -> str:
-    """Return prose as it is, and a command as code."""
+    """Return prose unchanged, and a command as code."""
     return f"```sh\n{text}\n```" if text.startswith("kubectl ") and "\n" not in text else text
 
 

@@ -6,9 +6,9 @@ A mutation changes one operator, constant, condition or return in one function; 
 evenly over the rooms. The tests are collected once and run once, noting the lines that each
 executes. Then each mutation is made in a fork of that process, which runs the tests of its lines,
 the quickest first, until one fails. Survivors are printed with their diff; exit code 1 if there are
-any. Code that only a process started by a test runs counts as not tested.
+any. Code that runs only in a process that a test starts counts as not tested.
 
-Recorded verdicts outside the repository are not used: what is measured is what a contributor runs.
+Recorded verdicts outside the repository are not used, since contributors do not have them.
 ``--again FILE`` tries the survivors of an earlier run's output once more, as long as their modules
 are the same. Needs Linux and Python 3.12 (``sys.monitoring``).
 """
@@ -61,11 +61,15 @@ SWAPS: dict[type[Any], type[Any]] = {
     ast.BitOr: ast.BitAnd,
 }
 SECONDS, MEMORY = 120, 6 * 2**30
-"""CPU time and memory that the tests of one mutation may take: more is noticed too."""
+"""Limits of CPU time and memory for the tests of one mutation; a mutation that exceeds them counts
+as noticed.
+"""
 
 
 class Mutation(ast.NodeTransformer):
-    """Changes the ``number``-th place inside functions that can be changed; counts them all."""
+    """Changes the ``number``-th place that can be changed in functions, and counts all such
+    places.
+    """
 
     def __init__(self, number: int) -> None:
         self.number, self.count, self.depth = number, 0, 0
@@ -355,7 +359,7 @@ def _run_in_fork(work: Callable[[], object], *, limited: bool = True) -> int:
         if limited:
             resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process
-            signal.alarm(5 * SECONDS)  # and that of what waits without end
+            signal.alarm(5 * SECONDS)  # and this one ends a process that waits forever
         work()
         status = 0
     finally:

@@ -1,4 +1,4 @@
-"""Print the next free code of each range of lint rules. A code is never given another meaning."""
+"""Print the next free code of each range of lint rules. A code never gets another meaning."""
 
 from __future__ import annotations
 

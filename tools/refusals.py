@@ -7,10 +7,10 @@ tools/refusals.py list DRIVER CHECKOUT [FOLDER]       the format strings of the 
 tools/refusals.py missing DRIVER CHECKOUT [FOLDER]    those without an entry, one a line; exit code
                                                       1 if there is any
 
-FOLDER is where the driver begins, if the repository has several, such as cmd/gpu-kubelet-plugin.
-A format string can reach an event if a function makes an error of it that is called, by its name,
-from the functions by which the kubelet and the container runtime enter a driver. Names are all that
-is compared, so the list is rather too long than too short.
+FOLDER is the folder of the driver's main program, if the repository has several, such as
+cmd/gpu-kubelet-plugin. A format string can reach an event if it becomes an error in a function that
+the entry points of the driver call, directly or not. Calls are matched by the names of functions
+alone, so the list may be too long, but not too short.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 ENTRANCES = frozenset(
     {
-        # k8s.io/dynamic-resource-allocation kubeletplugin DRAPlugin, and gRPC before it
+        # k8s.io/dynamic-resource-allocation kubeletplugin DRAPlugin, and the gRPC method that it
+        # replaces
         "PrepareResourceClaims",
         "NodePrepareResources",
         # github.com/containerd/nri pkg/stub: an error of these ends the start of a sandbox or
@@ -193,7 +194,9 @@ def _texts_after(arguments: str, at: int) -> Iterator[re.Match[str]]:
 
 
 def _end_of_call(body: str, at: int) -> int:
-    """Return where the parenthesis of a call closes, as far as texts do not hold any."""
+    """Return the offset after the parenthesis that closes a call. Parentheses inside strings do not
+    count.
+    """
     depth = 1
     while at < len(body) and depth:
         text = _TEXT.match(body, at)

@@ -1,8 +1,8 @@
-"""Writes tests/data/recorded, a fixed sample of the recorded verdicts, for every checkout.
+"""Writes tests/data/recorded, a fixed sample of the recorded verdicts that every checkout has.
 
     python tools/sample_conformance.py SHARED        the folder that holds conformance/
 
-The layout is that of the whole data; tests take the whole where they find it. At most 4 MB.
+The layout is that of the complete data, which tests use if they find it. At most 4 MB.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def allocator(data: Path) -> None:
 
 
 def documents(data: Path) -> None:
-    """Write every 24th document put to the API servers, with the answer of each."""
+    """Write every 24th document that API servers judged, with the answer of each server."""
     folder = data / "validation"
     cases = [json.loads(line) for line in (folder / "cases.jsonl").read_bytes().splitlines()]
     chosen = {case["id"] for case in cases[::LINES]}

@@ -1,4 +1,4 @@
-"""Builds the programs that dractl is measured beside, from the pinned Go modules of this folder."""
+"""Builds the programs that dractl is compared with, from the pinned Go modules of this folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGES = {"kubeconform": "github.com/yannh/kubeconform/cmd/kubeconform", "allo
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """Build the programs and return them by name, none without Go."""
+    """Build the programs and return them by name; none if Go is not installed."""
     if shutil.which("go") is None:
         return {}
     made = {}

@@ -6,5 +6,6 @@ For developers of drivers, on a test machine.
         -- DRIVER ARGUMENTS...
 
 It starts the driver itself, since it has to restart it, and creates and deletes ResourceClaims in
-the cluster of the kubeconfig. So it is not for a node that people use. Needs grpcio and protobuf.
+the cluster of the kubeconfig. So do not run it on a node that people use. Needs grpcio and
+protobuf.
 """

@@ -17,7 +17,7 @@ _MAX_BYTES = 1 << 20
 
 
 def find_faults(ids: list[str], folder: Path) -> list[str]:
-    """Return what keeps a container runtime from resolving device ids."""
+    """Return the faults that keep a container runtime from resolving device ids."""
     files, faults = read_files(folder)
     for device_id in ids:
         match = _ID.fullmatch(device_id)
@@ -59,7 +59,9 @@ def mentions(uid: str, ids: list[str], folder: Path) -> list[str]:
 
 
 def read_files(folder: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the CDI files of a folder by name, and what is wrong with those that are none."""
+    """Return the CDI files of a folder by name, and the faults of files that are not valid CDI
+    files.
+    """
     files: dict[str, dict[str, Any]] = {}
     faults: list[str] = []
     for path in sorted(folder.glob("*")) if folder.is_dir() else ():

@@ -1,4 +1,4 @@
-"""The checks: what a kubelet relies on, in the order in which a driver's life brings it up."""
+"""The checks of the behaviour that a kubelet relies on, in the order of a driver's life."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEFAULT_HEALTH_TIMEOUT = 30
 
 
 class FailureError(Exception):
-    """A check has failed, with what was expected and what came."""
+    """A check has failed; the message has the expected and the actual result."""
 
 
 class SkippedError(Exception):
@@ -34,7 +34,7 @@ class SkippedError(Exception):
 
 @dataclass
 class Session:
-    """A driver under test, and what is known of it so far."""
+    """A driver under test, and the facts that the checks have found so far."""
 
     driver: Driver
     cluster: Cluster
@@ -111,7 +111,9 @@ class Session:
 
     @property
     def service(self) -> str:
-        """The service that a kubelet calls: the newest one that both know."""
+        """The service that a kubelet calls: the newest one that driver and kubelet have in
+        common.
+        """
         announced = set(self.driver.info.supported_versions)
         names = [name for version, name in protocol.PLUGIN_SERVICES.items() if version in announced]
         if not names:
@@ -252,7 +254,7 @@ def check_unprepare_deleted(session: Session) -> None:
 
 
 def check_prepare_two(session: Session) -> None:
-    """Two claims in one call are answered each, with CDI devices of their own."""
+    """Each of two claims in one call gets an answer, with its own CDI devices."""
     claims = [
         session.claim(f"two-{index}", device) for index, device in enumerate(session.devices(2))
     ]
@@ -287,7 +289,7 @@ def check_prepare_in_parallel(session: Session) -> None:
 
 
 def check_other_driver(session: Session) -> None:
-    """Of a claim with devices of two drivers, a driver prepares its own."""
+    """If a claim has devices of two drivers, the driver prepares only its own devices."""
     (device,) = session.devices(1)
     foreign = {**device, "driver": _FOREIGN_DRIVER, "device": "not-of-this-driver"}
     answer = session.prepare_one(session.claim("other", device, foreign))
@@ -297,7 +299,7 @@ def check_other_driver(session: Session) -> None:
 
 
 def check_configuration(session: Session) -> None:
-    """A configuration that the driver does not know is refused, and the driver lives on."""
+    """The driver refuses an unknown configuration, and continues to run."""
     (device,) = session.devices(1)
     parameters = {"apiVersion": "driver-plugin-check.example.com/v1", "kind": "Unknown"}
     config = [{"opaque": {"driver": session.name, "parameters": parameters}}]
@@ -359,19 +361,19 @@ def check_reboot(session: Session) -> None:
 
 
 def check_kill(session: Session) -> None:
-    """After it was killed, the driver comes back although its old sockets are still there."""
+    """A driver that was killed starts again although its old sockets still exist."""
     session.driver.kill()
     session.driver.start()
     session.prepare_one(session.claim("kill", *session.devices(1)))
 
 
 def check_publish_again(session: Session) -> None:
-    """After the restarts, the driver publishes its devices still."""
+    """After the restarts, the driver still publishes its devices."""
     check_publish(session)
 
 
 def check_health(session: Session) -> None:
-    """The driver reports the health of its devices, and repeats it before it is stale."""
+    """The driver reports the health of its devices, and repeats each report before it is stale."""
     announced = set(session.driver.info.supported_versions)
     services = [name for version, name in protocol.HEALTH_SERVICES.items() if version in announced]
     if not services:
@@ -410,7 +412,7 @@ def check_health(session: Session) -> None:
 
 
 def check_stop(session: Session) -> None:
-    """The driver ends when it is asked to, and takes its sockets with it."""
+    """The driver ends at SIGTERM, and removes its sockets."""
     if not session.driver.stop():
         raise FailureError(f"the driver still runs {session.driver.limit:g} s after SIGTERM")
     sockets = session.driver.list_remaining_sockets()
@@ -420,7 +422,7 @@ def check_stop(session: Session) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """A check, and those that have to pass before it can be judged."""
+    """A check, and the checks that must pass before it."""
 
     id: str
     run: Callable[[Session], None]
@@ -476,7 +478,8 @@ def run_checks(session: Session) -> Iterable[Result]:
             yield Result(check.id, "skipped", str(reason))
         except (FailureError, DriverError, ApiError) as error:
             yield Result(check.id, "failed", str(error))
-            # A driver that panics runs until its stacks are written: not into the next check.
+            # A driver that panics runs until its stacks are written, which must not overlap the
+            # next check.
             wait_until(lambda: not session.driver.is_running, _SETTLED_SECONDS)
         else:
             passed.add(check.id)

@@ -129,7 +129,7 @@ def _make_tls(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
 
 
 def _read(entry: dict[str, Any], name: str) -> bytes:
-    """Return a file of a kubeconfig, or the data that stands for it."""
+    """Return the content of a file that a kubeconfig names or contains; empty if there is none."""
     if entry.get(f"{name}-data"):
         return base64.b64decode(entry[f"{name}-data"])
     return Path(entry[name]).read_bytes() if entry.get(name) else b""

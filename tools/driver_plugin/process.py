@@ -31,7 +31,7 @@ class Driver:
         self.log = log
         self.limit = limit
         self.started_at = 0.0
-        """When it was started last, by the monotonic clock."""
+        """The time of the last start, by the monotonic clock."""
         self.info: Any = None
         """Its answer to GetInfo."""
         self._process: subprocess.Popen[bytes] | None = None
@@ -86,7 +86,7 @@ class Driver:
         ]
 
     def _ask(self, socket: Path) -> bool:
-        """Ask who registers at a socket; return False if nobody answers."""
+        """Query the plug-in that registers at a socket; return False if none answers."""
         try:
             with protocol.connect(str(socket)) as channel:
                 self.info = protocol.call(
@@ -139,7 +139,7 @@ class Driver:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Return True once a condition holds, False if it does not within the time."""
+    """Return True as soon as a condition holds; False if it does not hold within the time."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() >= end:
