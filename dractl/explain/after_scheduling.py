@@ -76,7 +76,8 @@ _SANDBOX_STEPS = frozenset({"FailedPrepareDynamicResources", "FailedCreatePodSan
 container.
 """
 _RUNTIME_STEPS = frozenset({"FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed"})
-"""Steps in which the container runtime speaks, or a driver that it asks through NRI."""
+"""Steps whose messages come from the container runtime, or from a driver that it calls through
+NRI."""
 _EVENT_PREFIXES = ("Failed to create pod sandbox: ", "Error: ", "network is not ready: ")
 # Reasons for which a container waits while nothing is wrong: kubernetes pkg/kubelet/kubelet_pods.go
 _HARMLESS_WAITS = frozenset({"PodInitializing", "ContainerCreating", ""})

@@ -123,8 +123,8 @@ class ConstraintGroup(Struct, frozen=True):
 
     @property
     def score(self) -> tuple[int, int]:
-        """The order by nearness to a fit: by the requests that find a device here, then by the free
-        devices.
+        """The sort key for nearness to a fit: the number of requests that find a device here, then
+        the number of free devices.
         """
         return sum(1 for _, n in self.free if n), sum(n for _, n in self.free)
 
@@ -301,7 +301,7 @@ class Subject(Struct, frozen=True):
 
 
 class SchedulerAnswer(Struct, frozen=True):
-    """The scheduler that a pod names, where that is not default-scheduler."""
+    """The scheduler that a pod names, if it is not default-scheduler."""
 
     name: str
     title: str
@@ -320,7 +320,7 @@ class SchedulerAnswer(Struct, frozen=True):
     claims: str
     gangs: str
     quota: str
-    """Predicates of sentences about its treatment of groups and of quotas."""
+    """Predicates of sentences: how it treats claims, groups and quotas."""
     group: str
     queue: str
     """The group and the queue that the pod names."""

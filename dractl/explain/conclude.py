@@ -70,8 +70,8 @@ class Conclusion(Struct, frozen=True):
 
     @property
     def blames_holders(self) -> bool:
-        """True if the first cause is that devices are in use. Obstacles tell whether another cause
-        would remain.
+        """True if the first cause is that devices are in use. The obstacles then show whether
+        another cause would remain.
         """
         return bool(self.causes) and isinstance(self.causes[0], HeldByOthers)
 
@@ -98,8 +98,8 @@ def conclude(diagnosis: Diagnosis) -> Conclusion:
 def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], Conclusion]]:
     """Return the steps after the attempt.
 
-    Missing permissions come last, unless no devices can be compared: then the step about the pod
-    itself comes last.
+    The step about missing permissions is the last one. If no devices can be compared, the step
+    about the pod itself comes after it.
     """
     if diagnosis.of_claim:
         steps = (_apply_preview_doubts, _apply_no_consumer, _apply_permissions)
@@ -235,9 +235,7 @@ def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) 
 
 
 def _alternatives(ranked: Sequence[Cause], scope: Scope) -> Iterator[HeadlineCause]:
-    """Yield the causes why the other alternatives of the request do not fit; the request is that of
-    the first cause.
-    """
+    """Yield why the other alternatives of the first cause's request do not fit."""
     refs = ranked[0].refs
     if len(refs) != 1 or refs[0].alternative is None:
         return

@@ -25,8 +25,8 @@ from dractl.views import Pod
 
 
 class Inquiry(Struct, frozen=True):
-    """A question in the form in which a cluster answers it: a question about a claim becomes one
-    about the pod that waits for it.
+    """A question to a cluster; a question about a claim becomes one about the pod that waits for
+    it.
     """
 
     question: Question

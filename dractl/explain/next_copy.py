@@ -1,4 +1,4 @@
-"""The copy that no longer fits: why it stays pending, and which devices it leaves over."""
+"""The copy that no longer fits: why it stays pending, and which devices stay stranded."""
 
 from collections.abc import Mapping
 
@@ -38,9 +38,8 @@ def list_reasons_by_node(explanation: Explanation | None) -> dict[str, tuple[Rea
 def find_stranded(
     fit: Fit, features: Features, by_node: Mapping[str, tuple[Reason, ...]]
 ) -> tuple[StrandedDevices, ...]:
-    """Find the devices that the copies leave over; ``by_node`` are the reasons against a further
-    one.
-    """
+    """Find stranded devices; ``by_node`` has the reasons against the next
+    copy."""
 
     def describe(node: str) -> str:
         return "; ".join(dict.fromkeys(reason.brief for reason in by_node.get(node, ())[:3]))

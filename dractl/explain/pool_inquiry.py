@@ -1,4 +1,5 @@
-"""A pending pod for Karpenter, and the facts about the instance types that it may launch."""
+"""A pending pod as Karpenter judges it, and facts about the instance types that Karpenter may
+launch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

@@ -223,7 +223,8 @@ def _cause_of_few_values(constraint: ConstraintSurvey, requests: Sequence[Reques
 def _cause_of_conflict(
     case: Case, constraint: ConstraintSurvey, requests: Sequence[RequestSurvey]
 ) -> Cause:
-    """Return the cause for a matchAttribute without a value that has enough free devices."""
+    """Return the cause for a matchAttribute if no value of the attribute has enough free
+    devices."""
     stages = [stage for request in requests for stage in request.stages]
     in_use = [device for request in requests for device in _devices_in_use(request)]
     losses = [loss for stage in stages if stage.name == "counters" for loss in stage.lost]

@@ -65,7 +65,7 @@ _DRIVER_MARKS = (
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
 _DAEMON_SET = "DaemonSet"  # each of its pods runs on another node, so none is in the way of another
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
-MAX_NODES_COMPARED = 8  # nodes with one label that are compared
+MAX_NODES_COMPARED = 8  # the maximum number of nodes with one label that are compared
 
 
 def root_causes(

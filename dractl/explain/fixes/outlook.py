@@ -94,7 +94,7 @@ def _simulate(
     trial = tuple(map(_name_default_scheduler, candidate.trial))
     try:
         if not candidate.changes:
-            # Nobody makes these changes: no controller undoes them.
+            # A driver or time makes these changes, not a person, so no controller undoes them.
             target = "/".join(("Pod", *question.key))
             is_recreated = any(change.target == target for change in trial)
             options = SimulationOptions(
@@ -125,7 +125,7 @@ def _simulate(
 def _recreate_pods(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Key], list[Delete]]:
-    """Recreate the waiting pods that changes reach only then.
+    """Recreate the waiting pods that get the changes only when they are created again.
 
     Return the pods that a person recreates or changes, and the deletions of the others.
     """
@@ -220,7 +220,8 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
 
 
 def _is_unrelated(problem: FixProblem, key: Key) -> bool:
-    """Return whether it is unexpected that a pod ends with the pods of the subject's workload."""
+    """Return whether a pod is of another workload than the subject, or of a LeaderWorkerSet
+    group."""
     is_other = problem.owner is None or workload_target(problem.state, key) != problem.owner
     return is_other or problem.state.pod(key).leader_worker_group is not None
 

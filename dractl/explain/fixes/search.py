@@ -207,7 +207,8 @@ class _Search:
         return gentle or shown
 
     def _find_joint_fixes(self, shown: Sequence[Proven]) -> list[Proven]:
-        """Return a fix that corrects several obstacles, unless a gentle one is known already.
+        """Return a fix that corrects several obstacles, unless a shown fix keeps all conditions or
+        ends pods.
 
         Corrections of an intent come before changes that give it up. If a part of the fix is not a
         change, such as waiting for a node, a second fix that only changes objects follows.

@@ -416,7 +416,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
 
 
 def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands with those that end pods last, each pod named once."""
+    """Yield the commands that end pods after all others, and name each pod once."""
     delete = "kubectl delete pod "
     pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []

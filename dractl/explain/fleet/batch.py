@@ -249,8 +249,7 @@ def _replica_key(state: ClusterState, question: Question) -> Hashable:
     return (question.key[0], owner, repr(spec), repr(labels), tuple(claims), has_condition)
 
 
-# -- how many of the waiting pods each fix lets start, all of them together: each is proven for one
-# pod alone --
+# -- the number of waiting pods that start together after a fix, which is proven for one pod --
 
 
 def _add_relief(

@@ -40,7 +40,7 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
 
 def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:
     """Return the labels that a machine's node needs to serve the subject, as words that follow
-    "with"; None if it does not serve it.
+    "with"; None if the machine does not serve the subject.
     """
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options

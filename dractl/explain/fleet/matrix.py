@@ -31,8 +31,7 @@ class Cell(Struct, frozen=True):
     is_conditional: bool = False
     """True if the answer holds only on some nodes, or if a part of it was not judged."""
     stranded: int | None = None
-    """The devices that are left over, and make no further copy, once as many copies run as fit;
-    None if that was not counted.
+    """The free devices that make no further copy once all copies that fit run; None if not counted.
     """
 
 

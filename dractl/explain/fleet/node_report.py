@@ -38,8 +38,8 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.rejection import CordonedNode
 from dractl.views import Node
 
-MAX_NAMED_PODS = 8  # pods that are named
-_EFFECTS_WITHOUT_HARM = ("None",)  # effects of taints that keep no pod away
+MAX_NAMED_PODS = 8  # the maximum number of pods that are named
+_EFFECTS_WITHOUT_HARM = ("None",)  # taints with these effects keep no pod away
 # A claim without conditions for a class that accepts every device: a device that this claim cannot
 # get is out of reach for every claim.
 _ANY_DEVICE = {

@@ -374,7 +374,8 @@ class ClaimLocation(ClaimDemand, frozen=True):
 def demands_of_claim(
     claim: PodClaim, drivers: frozenset[str], compile_: Compile, trial: Trial
 ) -> Iterator[Demand]:
-    """Yield the demands of a claim that is not allocated; those that are better kept come last."""
+    """Yield the demands of a claim that is not allocated; demands that should be given up last come
+    last."""
     if claim.editable is None:
         return
     target, prefix = claim.editable.target, claim.editable.path

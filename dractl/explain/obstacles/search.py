@@ -343,7 +343,8 @@ class _Search:
         )
 
     def _claim_demands(self, verdict: NodeVerdict) -> list[Demand]:
-        """Return the demands of the claims on a node; those that are better kept come last."""
+        """Return the demands of the claims on a node; demands that should be given up last come
+        last."""
         demands: list[Demand] = [location_of(claim) for claim in verdict.unusable_claims]
         demands.append(FreeDevices())
         demands += _demands_of_pools(self._survey(verdict)) if verdict.claims else ()

@@ -128,9 +128,7 @@ class Oracle:
 
 
 def ignores_pod(trial: Trial) -> bool:
-    """Decide whether kube-scheduler ignores the pod because it names another scheduler, and nothing
-    shows that this one runs.
-    """
+    """Decide whether the pod names another scheduler, which nothing in the input shows to run."""
     question = trial.question
     if question.kind in CLAIMS:
         return False

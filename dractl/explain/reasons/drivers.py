@@ -83,7 +83,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
         )
 
     def _start_step(self, namespace: str, name: str) -> NextStep:
-        """Return the step that helps a container which has never run to start."""
+        """Return the step after which a container that has never run can start."""
         serves = f"driver {self.driver} serves {self.node} when pod {name} runs"
         if self.container.reason in IMAGE_REASONS:
             return NextStep(

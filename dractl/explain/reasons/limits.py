@@ -224,7 +224,8 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     driver: str = ""
     """The driver that installs a class of that name, if it is known."""
     substitutes: tuple[str, ...] = ()
-    """Classes of that driver which the driver itself does not install; one of them may be meant."""
+    """Classes that select devices of that driver but were made by somebody else; one of them may be
+    meant."""
     silent: bool = False
     """True if that driver publishes no devices."""
 

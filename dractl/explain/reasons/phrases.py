@@ -52,7 +52,8 @@ class Names(Struct, frozen=True, eq=False):
         return f"{claim}/{ref}" if claim is not None else str(ref)
 
     def join(self, refs: Sequence[RequestRef]) -> str:
-        """Return ``a, b`` or ``main/a, aux/b``; "its requests" if all of them have alternatives."""
+        """Return the requests as ``a, b`` or ``main/a, aux/b``; "its requests" if all have
+        alternatives."""
         if not refs:
             return "its requests"
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)

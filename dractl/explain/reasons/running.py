@@ -381,9 +381,7 @@ def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep |
 
 
 def _cure_in_pod(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep | None:
-    """Return the step for something that the pod itself needs: an object, a volume, a claim, or its
-    command.
-    """
+    """Return the step for a missing object, volume or claim of the pod, or for a wrong command."""
     name, namespace = lacks.name, asked.namespace
     match lacks.dependency:
         case "object":
