@@ -275,7 +275,7 @@ class _Lines(SequenceMatcher[str]):
             ).get_opcodes()
             if (
                 max(len(self.a) - old, len(self.b) - new) > width
-            ):  # drop the steps after the last long match
+            ):  # drop the differences after the last long match
                 equal_steps = (
                     index
                     for index, step in enumerate(steps)

@@ -19,7 +19,7 @@ from dractl.program import program_name
 KIND = "DeviceTaintRule"
 _WORDS = ("devicetaintrule", "devicetaintrules")
 _MAX_BYTES = 1_000_000
-"""Bytes of a manifest up to which it is looked into for a rule."""
+"""A larger manifest is not searched for rules."""
 
 
 def select_rule_names(words: Sequence[str]) -> list[str]:

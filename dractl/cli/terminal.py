@@ -163,7 +163,7 @@ def _print_message(label: str, style: str, message: str) -> None:
     text = "\n".join(lines).removeprefix(label)
     try:
         print(f"{paint(label, style, sys.stderr)}{text}", file=sys.stderr, flush=True)
-    except OSError:  # nobody is left to tell, and Python must not try again at exit
+    except OSError:  # nobody reads standard error, and Python must not write to it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 

@@ -79,7 +79,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class DeviceOptions(OptionGroup, frozen=True):
-    """The options of the devices on which the expression is tried."""
+    """The devices on which the expression is tried."""
 
     heading: ClassVar[str] = AGAINST
 

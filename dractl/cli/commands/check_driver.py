@@ -86,7 +86,7 @@ Driver = Annotated[
 
 
 class InputOptions(OptionGroup, frozen=True):
-    """The options of the inputs about the driver."""
+    """The snapshots, classes, charts and cluster that show the driver."""
 
     heading: ClassVar[str] = INPUT
 
@@ -115,7 +115,7 @@ class InputOptions(OptionGroup, frozen=True):
 
 
 class RuleOptions(OptionGroup, frozen=True):
-    """The options of the rules that apply."""
+    """The choice of the rules that apply."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -125,7 +125,7 @@ class RuleOptions(OptionGroup, frozen=True):
 
 
 class RunOptions(OptionGroup, frozen=True):
-    """The options of the exit code."""
+    """The severity that sets the exit code."""
 
     heading: ClassVar[str] = TOOLS
 
@@ -134,7 +134,7 @@ class RunOptions(OptionGroup, frozen=True):
 
 
 class ReportOptions(OptionGroup, frozen=True):
-    """The options of the report."""
+    """The format and the content of the report."""
 
     heading: ClassVar[str] = OUTPUT
 

@@ -118,7 +118,7 @@ Watch = Annotated[bool, Option("--watch", help="Show the table again whenever so
 
 
 class InputOptions(OptionGroup, frozen=True):
-    """The options of the objects that are read, and of the holders whose devices are listed."""
+    """The objects that are read, and the holders whose devices are listed."""
 
     heading: ClassVar[str] = INPUT
 
@@ -147,7 +147,7 @@ class InputOptions(OptionGroup, frozen=True):
 
 
 class MachineOptions(OptionGroup, frozen=True):
-    """The options of devices that are not the cluster's, and of nodes and drivers."""
+    """Devices beside the cluster's, and the nodes and drivers that are listed."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -166,7 +166,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
 
 class ListingOptions(OptionGroup, frozen=True):
-    """The options of the devices that are listed, and of their order."""
+    """The devices that are listed, and their order."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -185,7 +185,7 @@ class ListingOptions(OptionGroup, frozen=True):
 
 
 class TableOptions(OptionGroup, frozen=True):
-    """The options of the table."""
+    """The form of the table."""
 
     heading: ClassVar[str] = OUTPUT
 

@@ -122,7 +122,7 @@ Cluster = Annotated[
 
 
 class NodeOptions(MachineSource, frozen=True):
-    """The options of the machine that is shown."""
+    """The machine that is shown."""
 
     with_identity: Identity = False
     file: File = None
@@ -234,7 +234,7 @@ def _canvas(default: int = 100) -> Canvas:
 
 
 def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> int:
-    """Prints the differences; returns the exit code, 1 if there are any."""
+    """Print the differences; return the exit code, 1 if there are any."""
     from dractl.report.machine import diff as machine_diff
 
     if output not in ("tree", "json"):
@@ -254,7 +254,7 @@ def _diff(sides: tuple[Path, Path], output: str, output_file: Path | None) -> in
 
 
 def _check(source: MachineSource, cluster: bool, output: str, output_file: Path | None) -> int:
-    """Prints the checks; returns the exit code, 1 if something is missing."""
+    """Print the checks; return the exit code, 1 if something is missing."""
     from dractl.report.machine import check as machine_check
 
     if output not in ("tree", "json"):

@@ -116,7 +116,7 @@ Watch = Annotated[
 
 
 class InputOptions(ValuesOptions, frozen=True):
-    """The options of the subjects, of the objects that are read, and of the values of charts."""
+    """The subjects, the objects that are read, and the values for charts."""
 
     heading: ClassVar[str] = INPUT
 
@@ -137,7 +137,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class MachineOptions(OptionGroup, frozen=True):
-    """The options of the devices, nodes and drivers that count."""
+    """The devices, nodes and drivers that count."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -162,7 +162,7 @@ class MachineOptions(OptionGroup, frozen=True):
 
 
 class AnswerOptions(OptionGroup, frozen=True):
-    """The options of the answer: its format, exit code and script, and whether it is repeated."""
+    """The format of the answer, its exit code and script, and whether it is repeated."""
 
     heading: ClassVar[str] = ACTIONS
 

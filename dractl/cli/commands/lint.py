@@ -259,7 +259,7 @@ Output = Annotated[
 
 
 class InputOptions(ValuesOptions, frozen=True):
-    """The options of the files to check, and of the values that charts among them take."""
+    """The files to check, and the values for charts among them."""
 
     heading: ClassVar[str] = INPUT
 
@@ -279,7 +279,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class DeviceOptions(OptionGroup, frozen=True):
-    """The options of the devices on which selectors are tried."""
+    """The devices on which selectors are tried."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -297,7 +297,7 @@ class DeviceOptions(OptionGroup, frozen=True):
 
 
 class RuleOptions(OptionGroup, frozen=True):
-    """The options of the rules that apply."""
+    """The choice of the rules that apply."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -337,7 +337,7 @@ class EditOptions(OptionGroup, frozen=True):
 
 
 class RunOptions(OptionGroup, frozen=True):
-    """The options of the exit code, of repetition and of speed."""
+    """Options for the exit code, for repeated runs, and for speed."""
 
     heading: ClassVar[str] = TOOLS
 
@@ -362,7 +362,7 @@ class RunOptions(OptionGroup, frozen=True):
 
 
 class ReportOptions(OptionGroup, frozen=True):
-    """The options of the reports."""
+    """The formats and the content of the reports."""
 
     heading: ClassVar[str] = OUTPUT
 

@@ -78,7 +78,7 @@ class PlanSubject(SubjectOptions, frozen=True):
 
 
 class AgainstOptions(OptionGroup, frozen=True):
-    """The options of the devices that count."""
+    """The devices that count."""
 
     heading: ClassVar[str] = AGAINST
 

@@ -102,7 +102,7 @@ Diff = Annotated[
 
 
 class NodeOptions(OptionGroup, frozen=True):
-    """The options of the drivers, and of the node that they publish for."""
+    """The drivers, and the node for which they publish."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -120,7 +120,7 @@ class NodeOptions(OptionGroup, frozen=True):
 
 
 class SetupOptions(OptionGroup, frozen=True):
-    """The options of how drivers are set up."""
+    """The setup of the drivers."""
 
     heading: ClassVar[str] = AGAINST
 

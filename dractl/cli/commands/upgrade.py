@@ -100,7 +100,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class InputOptions(ValuesOptions, frozen=True):
-    """The options of the manifests, of the values of charts, and of the objects that are stored."""
+    """The manifests, the values for charts, and the stored objects."""
 
     heading: ClassVar[str] = INPUT
 
@@ -123,7 +123,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class VersionOptions(OptionGroup, frozen=True):
-    """The options of the releases, of drivers' versions, and of the machines that they run on."""
+    """The releases, the versions of drivers, and the machines on which the drivers run."""
 
     heading: ClassVar[str] = AGAINST
 

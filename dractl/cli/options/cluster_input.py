@@ -102,7 +102,7 @@ AsGroup = Annotated[
 
 
 class KubeconfigOptions(OptionGroup, frozen=True):
-    """The options of the cluster that kubectl reaches."""
+    """The cluster that kubectl reaches."""
 
     heading: ClassVar[str] = INPUT
 
@@ -111,7 +111,7 @@ class KubeconfigOptions(OptionGroup, frozen=True):
 
 
 class Access(KubeconfigOptions, frozen=True):
-    """The options of the cluster that kubectl reaches, and of the user who reads it."""
+    """The cluster that kubectl reaches, and the user who reads it."""
 
     user: As = None
     groups: AsGroup = None

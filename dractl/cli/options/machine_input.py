@@ -36,7 +36,7 @@ From = Annotated[
 
 
 class MachineSource(OptionGroup, frozen=True):
-    """The options of the machine that is read; by default this one."""
+    """The machine that is read; by default this one."""
 
     heading: ClassVar[str] = INPUT
 

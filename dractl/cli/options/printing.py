@@ -35,9 +35,8 @@ OutputFile = Annotated[
 
 
 class Printing(OptionGroup, frozen=True):
-    """The options of where and how a subcommand prints.
-
-    Each subcommand takes all of them, even if it has no more to show.
+    """The place and the form of a subcommand's output. Each subcommand takes all of them, even if
+    it has no more to show.
     """
 
     heading: ClassVar[str] = OUTPUT

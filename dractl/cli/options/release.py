@@ -67,7 +67,7 @@ def assume_newest(value: bool) -> None:
 
 
 class ReleaseOptions(OptionGroup, frozen=True):
-    """The options of the release and gates that apply. The configuration file and variables provide
+    """The release and the gates that apply. The configuration file and variables provide
     those that are not given.
     """
 

@@ -1,4 +1,4 @@
-"""The options of a subject for which there has to be room, and of the objects that are read."""
+"""The subject that needs room, and the objects that are read."""
 
 from typing import Annotated, ClassVar
 

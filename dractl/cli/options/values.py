@@ -1,4 +1,4 @@
-"""The options of the values that charts are rendered with."""
+"""The values with which charts are rendered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Set = Annotated[
 
 
 class ValuesOptions(OptionGroup, frozen=True):
-    """The options of the values of a chart."""
+    """The values of a chart."""
 
     heading: ClassVar[str] = INPUT
 
