@@ -10,9 +10,9 @@ _HARMFUL = (
 )
 
 
-# Strings that a CI system's log takes for commands: GitHub's ``::error::`` at the start of a line,
-# which any space may become when lines are wrapped; its ``##[error]`` anywhere (actions/runner
-# src/Runner.Common/ActionCommand.cs), as Azure's ``##vso[`` is.
+# Strings that a CI system's log takes for commands. GitHub's ``::error::`` counts at the start of a
+# line, and wrapping can put any word there. Its ``##[error]`` counts anywhere (actions/runner
+# src/Runner.Common/ActionCommand.cs), and so does Azure's ``##vso[``.
 _COMMAND = r"(?<!\S):(?=:[A-Za-z].*::)|#(?=#[a-z]*\[)"
 _COMMAND_IN_JSON = r"#(?=#[a-z]*\[)"
 

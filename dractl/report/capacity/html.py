@@ -143,8 +143,8 @@ def change(
     about: str = "",
 ) -> str:
     """Return the page with the cluster before and after a change. ``stocks`` has its devices by
-    heading, with the state after the change last. ``taken`` are the devices in that state that the
-    change is for.
+    heading, with the state after the change last. ``taken`` are the devices that the subject of the
+    change gets in that state.
     """
     last = list(stocks.values())[-1]
     pictures = [

@@ -54,10 +54,10 @@ def devices(
     release: str = "",
     owners: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a line for each node (or driver, class, model, root, namespace, workload, owner: of a
-    workload in ``owners``) and driver on it, the totals with the ``release``, then the problems to
-    clean up. If ``hidden``, not every claim may be read, and a column counts the devices with
-    unknown holders.
+    """Return a line for each node and driver on it, the totals with the ``release``, then the
+    problems to clean up. ``by`` groups the lines by driver, class, model, root, namespace, workload
+    or owner instead; ``owners`` has the owner of each workload. If ``hidden``, not every claim may
+    be read, and a column counts devices with unknown holders.
     """
     lines = _inventory_lines(stock, plugins if by == "node" else (), by, owners or {})
     if not lines:

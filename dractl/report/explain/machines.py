@@ -174,7 +174,7 @@ def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
 
 
 def _list_stranded(answers: Sequence[MachineAnswer]) -> Iterator[str]:
-    """Yield the devices that are left over once no further copy fits, by machine and reason."""
+    """Yield the devices that are stranded once no further copy fits, by machine and reason."""
     machines: dict[str, list[str]] = {}
     for answer in answers:
         if answer.filling is None:

@@ -122,7 +122,7 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    same = 0  # number of answers above with the same fix as the next answer
+    same = 0  # the number of answers so far with the same fix as the next one
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
         if not e.fixes:
