@@ -43,7 +43,7 @@ MAX_COPIES_PER_NODE = 600
 default, and a few hundred at most. If the node has no limit, claims that use up nothing
 (adminAccess) fit any number of times.
 """
-# The number of devices of several nodes that take as much time as everything else in an attempt.
+# An attempt takes twice as long with this many devices that several nodes can use.
 _DEVICES_PER_ATTEMPT = 32
 # Up to this number of existing copies, the cost of an attempt hardly depends on it.
 _CHEAP_COPIES_ON_NODE = 250
@@ -302,7 +302,7 @@ def _place_in_turn(
 ) -> Fit:
     """Place further copies in the whole cluster until one stays pending.
 
-    If islands were filled before, the first attempt already ends it.
+    If islands were filled before, placing ends with the first attempt.
     """
     copies, nodes = filled.copies, filled.nodes
     attempts, cost = 0, _cost_of_attempt(scheduler.state)

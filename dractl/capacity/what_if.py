@@ -99,7 +99,7 @@ def _remove_workload(
         owned = {n: list(pods_of_workload(state, kind, (n, object_name))) for n in sorted(spaces)}
         pods = [key for each in owned.values() for key, _ in each]
         if not pods:
-            _find_key(state, kind, name, namespace)  # raises the error
+            _find_key(state, kind, name, namespace)  # raises InputError
         return _remove_pods(state, pods)
     key = _find_key(state, kind, name, namespace)
     pods = [pod_key for pod_key, _ in pods_of_workload(state, kind, key)]
