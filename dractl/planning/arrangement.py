@@ -75,8 +75,8 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return the devices and resources that a node has for the pods of the search. Each is at
-        least what the pods that are already on the node take.
+        """Return the devices and resources that a node has for the pods of the search. Each amount
+        is at least as large as the amount that the pods already on the node take.
         """
         counts = Counter(device.driver for device in landscape.free_devices(node))
         room = landscape.use_of(node, frozenset(landscape.units)).room

@@ -137,7 +137,8 @@ class Landscape:
         return self._nodes[client.kind]
 
     def _find_nodes(self, pod: Pod) -> Mapping[str, tuple[ResourceClaim, ...]]:
-        """Affinity to movable pods, and topology spread among them, are left to the proof."""
+        """Return the nodes for a pod; affinity to movable pods and spread among them are left to
+        the proof."""
         attempt = self.emptied.attempt_pod(unbind(pod), recreated=True)
         return {
             node.name: tuple(claim.claim for claim in node.claims if claim.claim is not None)

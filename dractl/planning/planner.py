@@ -177,7 +177,7 @@ class _Planner:
         names = ", ".join(ahead[:MAX_NAMED_PODS])
         return (f"pods that wait ahead of it would take the room that moves make: {names}{more}",)
 
-    # -- with one --
+    # -- with a plan --
 
     def _search(
         self, movability: Movability, landscape: Landscape, clients: Sequence[Client]

@@ -66,7 +66,7 @@ class QueueResult(Struct, frozen=True):
 
 
 def placement_cache(scheduler: Scheduler) -> PlacementCache:
-    """Return the placements in simulations of this cluster, to be added to."""
+    """Return the cache of placements that all simulations of this cluster read and extend."""
     cache: PlacementCache = scheduler.state.cache.from_sources(
         ("simulated-placements", scheduler.features), (scheduler.state,), lambda _: {}
     )
