@@ -24,7 +24,7 @@ def machine(spec: str) -> Machine:
     layout = described.read(spec)
     try:
         return build.machine(layout)
-    except UsageError as error:  # an error of the machine as a whole, and so of no line
+    except UsageError as error:  # the error concerns the whole machine, so it has no line
         raise InputError(
             error.message.removeprefix("--hardware: "), place=spec, hint=error.hint
         ) from error

@@ -13,4 +13,4 @@ class DriverChoice(Struct, frozen=True):
     versions: Mapping[str, str] = field(default_factory=dict)
     """Versions by driver."""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Options by driver."""
+    """The values of each driver's options, by driver."""

@@ -20,7 +20,7 @@ class QualifiedName(Struct, frozen=True, order=True):
 
 
 def qualified_name(text: str, default_domain: str) -> QualifiedName:
-    """Splits at the first ``/``; a bare name is in ``default_domain``, the driver's name.
+    """Split at the first ``/``; a bare name is in ``default_domain``, the driver's name.
 
     k8s.io/dynamic-resource-allocation/cel/compile.go parseQualifiedName.
     """

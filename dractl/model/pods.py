@@ -57,7 +57,7 @@ def pod_templates(value: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def _is_container(value: object) -> bool:
-    return isinstance(value, (dict, list))  # the types that JSON and YAML are read as
+    return isinstance(value, (dict, list))  # the types of parsed JSON and YAML
 
 
 def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:

@@ -9,9 +9,7 @@ from dractl.probes.root import CONTROL
 
 
 class UdevEnumerator:
-    """Asks libudev, which knows the same devices as sysfs under the same names; always reads
-    ``/sys``.
-    """
+    """Lists devices through libudev, under the same names as sysfs; it always reads ``/sys``."""
 
     def __init__(self, context: Any) -> None:
         self._context = context

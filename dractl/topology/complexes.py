@@ -1,5 +1,4 @@
-"""NVCX complexes: a GPU and the ConnectX NIC wired to it, in addition to the obvious path in the
-PCIe tree.
+"""NVCX complexes: a GPU and the ConnectX NIC that is wired to it beside the path in the PCIe tree.
 
 rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the
 NIC's functions are on one PCIe root. Its *Data Direct* function, through which it reaches the GPU,

@@ -1,5 +1,5 @@
-"""Differences between two machines, or one machine at two times, compared by meaning instead of by
-name.
+"""Differences between two machines, or between two states of one, whatever names their devices
+have.
 
 Places, products, drivers, links and nodes are compared. Device numbers (eth0, mlx5_0, card1, minor
 numbers), UUIDs and addresses are not: they change from boot to boot and from node to node.

@@ -36,5 +36,5 @@ class TaintRule(View):
         return self.spec.get("deviceSelector") is not None
 
     def with_taint(self, **fields: str) -> dict[str, Any]:
-        """Return the rule with other fields of its taint, as a mapping."""
+        """Return the rule as a mapping, with some fields of its taint replaced."""
         return {**self.raw, "spec": {**self.spec, "taint": {**self.taint, **fields}}}

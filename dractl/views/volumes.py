@@ -139,9 +139,8 @@ class StorageClass(View):
         return any(self.annotations.get(name) == "true" for name in _DEFAULT_CLASS_ANNOTATIONS)
 
     def allows(self, labels: Mapping[str, Any]) -> bool:
-        """Decide whether the class makes volumes for a node with these labels.
-
-        MatchTopologySelectorTerms.
+        """Decide whether the class makes volumes for a node with these labels
+        (MatchTopologySelectorTerms).
         """
         terms = maps_at(self.raw, "allowedTopologies")
         return not terms or any(
