@@ -751,7 +751,7 @@ def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
         for driver in placed.silent_drivers:
             yield (
                 f"driver {driver} publishes nothing on {pod.node_name} now: running pods go on, but"
-                " nothing new is prepared and nothing unprepared until it does"
+                " no claim is prepared or unprepared until it does"
             )
     yield from _note_history(placed, cause)
     creating = any(container.reason == "ContainerCreating" for container in pod.container_statuses)

@@ -532,8 +532,8 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
         writer = _release_of_condition(case, message)
         if writer is not None:
             note = (
-                f"the pod's condition was written by Kubernetes {writer} or near it, which does not"
-                " place this pod"
+                f"the pod's condition was written by Kubernetes {writer} or a similar"
+                " release, which does not place this pod"
             )
             return replace(conclusion, notes=(*conclusion.notes, note))
         refusal = _conclude_unchecked(case, fitting, unchecked_parts)

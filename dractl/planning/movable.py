@@ -251,7 +251,7 @@ def find_movable_pods(
             units.append(_make_unit(pods, gang, active))
             continue
         reason = next(filter(None, reasons.values()))
-        kept |= {key: why or f"it is of {gang}: {reason}" for key, why in reasons.items()}
+        kept |= {key: why or f"it belongs to {gang}: {reason}" for key, why in reasons.items()}
         pod = pods[0]
         is_bare = pod.controller is None and not pod.deletion_timestamp
         if len(pods) == 1 and is_bare and not protection.find_reason_to_keep(pod):

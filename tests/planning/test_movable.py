@@ -123,4 +123,4 @@ def test_a_gang_stays_with_one_of_its_pods() -> None:
         running("x", "StatefulSet/x", "a", 0, **named),
         running("y", "StatefulSet/x", "a", 1, metadata=protected, **named),
     )
-    assert "it is of PodGroup/ml/ring" in found
+    assert "it belongs to PodGroup/ml/ring" in found

@@ -226,7 +226,7 @@ def command(
     first = versions.start or loaded.state.release
     if first is None:
         raise UsageError(
-            "the input does not tell the present release",
+            "the input does not show the present release",
             hint="--from names it, such as --from 1.34",
         )
     releases = path_of(first, versions.to)

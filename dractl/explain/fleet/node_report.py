@@ -161,7 +161,7 @@ def _next_steps(node: str, condition: Cause | None, stuck: Sequence[Hanging]) ->
     """Yield next steps for a node that does not answer, and for its stuck pods."""
     if condition is not None:
         yield NextStep(
-            f"start the kubelet of {node}, or mend what it names",
+            f"start the kubelet of {node}, or correct what it names",
             quote_command("kubectl describe node {}", node),
         )
     for stuck_pod in stuck[:MAX_NAMED_PODS]:

@@ -64,7 +64,7 @@ def check_node(node: str, why: str, os_image: str = "") -> NextStep:
 def read_kubelet_log(node: str, words: str, os_image: str = "") -> NextStep:
     """Return the step that looks for words in the log of a node's kubelet."""
     system = find_system(os_image)
-    text = f"read the kubelet's log on {node}, as no event tells it: {words}"
+    text = f"read the kubelet's log on {node}, since no event shows it: {words}"
     if system is not None:
         return NextStep(text, quote_command(system.read_kubelet_log, node))
     return NextStep(text, f"journalctl -u kubelet | grep {words.partition(' ')[0]}   # on {node}")

@@ -200,8 +200,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         elif self.prepare.reports_damage:
             device = f"device {abbreviate(self.devices)}" if self.devices else "the device"
             yield NextStep(
-                f"reset or replace {device}, which the driver's words call ill: drain {node} for "
-                "it",
+                f"reset or replace {device}, which its driver calls unhealthy: drain {node} for it",
                 see_node(node).command,
             )
         yield self._read_log(node, "it tells more than the event")
@@ -653,7 +652,8 @@ class DeviceNotReady(Cause, frozen=True, kw_only=True):
         "Drivers write conditions of allocated devices to the claim's status.devices. One of them"
         " says Ready: False.",
         "kubectl get resourceclaim -n NS NAME -o jsonpath='{.status.devices}'",
-        "Its message is the driver's: mend what it names; the driver's log on the node says more.",
+        "Its message is the driver's: correct what it names; the driver's log on the node"
+        " says more.",
         Progress.STOPPED,
     )
 
