@@ -148,9 +148,7 @@ def _loosen_patterns(text: str) -> Iterator[Rewrite]:
 
 
 def _correct_case(text: str, present: Sequence[str]) -> Iterator[Rewrite]:
-    """Yield the text with a substring, prefix or pattern in the letter case of the devices'
-    values.
-    """
+    """Yield the text with a substring, prefix or pattern in the letter case of devices' values."""
     for call in _string_calls(text):
         is_pattern = call.function == "matches" and not call.content.startswith("(?")
         if call.function in ("contains", "startsWith", "endsWith"):
@@ -212,9 +210,7 @@ def _string_calls(text: str) -> Iterator[_StringCall]:
 
 
 def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
-    """Return whether a pattern of letters and dots matches a value only if letter case is
-    ignored.
-    """
+    """Return whether a pattern of letters and dots matches a value only in another letter case."""
     letters = pattern.replace(".*", "").lower()
     return (
         bool(letters)

@@ -1,6 +1,4 @@
-"""Make JSON patch operations that fit an object: parents are created, and list entries are found by
-name.
-"""
+"""Make JSON patch operations for an object: create parents, and find list entries by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,9 +40,7 @@ def append(value: Any, path: Path, entries: Sequence[Any]) -> tuple[Operation, .
 
 
 def drop(value: Any, path: Path) -> Operation:
-    """Return the operation that removes a field, together with the map around it if nothing else is
-    in the map.
-    """
+    """Return the operation that removes a field, and the map around it if that becomes empty."""
     parent = at(value, *path[:-1]) if len(path) > 1 else None
     if (
         isinstance(parent, dict)

@@ -1,6 +1,4 @@
-"""Repair a selector of a request or class: correct a name or value, add a guard, or remove a
-condition.
-"""
+"""Repair selectors of requests and classes: correct a name or value, guard or drop a condition."""
 
 from collections.abc import Iterator, Sequence
 
@@ -196,9 +194,7 @@ def _rewrite_expression(
 def _substitute_devices(
     problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Rewrite the condition to ask for other devices than the intended ones, but for no other type
-    of device.
-    """
+    """Rewrite the condition to ask for other devices, but for no other type of device."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
     for rewrite in correct_condition(problem.case.devices, part.text, lost):

@@ -262,9 +262,7 @@ def join_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
 
 
 def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int]:
-    """Return the claims that several pods share and that ask for ``classes``, with the number of
-    their users.
-    """
+    """Return the shared claims that ask for ``classes``, with the number of their users."""
     users_by_name = {}
     for (namespace, name), claim in problem.state.claims.items():
         users = claim.reserved_for

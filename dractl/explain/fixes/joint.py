@@ -144,9 +144,7 @@ class JointSearch:
                 yield further
 
     def _isolate(self, plan: Plan, others: Sequence[Demand]) -> FixProblem | None:
-        """Return the problem that remains with the other obstacles lifted; None if the subject fits
-        then.
-        """
+        """Return the problem without the other obstacles; None if the subject fits then."""
         base, written = self.problem.case, plan.trial
         isolated = isolate(self.oracle, base, written.state, others, plan.nodes)
         if isolated.conclusion.fits:

@@ -66,9 +66,7 @@ def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operatio
 
 
 def untaint(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:
-    """Tolerate the taints of a node, or remove them; a controller's taint is removed only if its
-    cause is gone.
-    """
+    """Tolerate or remove the taints of a node, or wait for the controller that removes them."""
     taints = [unmet.taint for unmet in rejection.unmet if isinstance(unmet, UntoleratedTaint)]
     controllers = [find_taint_controller(taint.key) for taint in taints]
     if any(controller is not None and controller.removes_node for controller in controllers):

@@ -60,9 +60,7 @@ _FIELD_BY_KIND = {
 def fix_reference(
     problem: FixProblem, cause: ClaimMissing | TemplateMissing
 ) -> Iterator[Candidate]:
-    """Name the right claim or template, or create it: as a copy from another namespace, or as a new
-    one.
-    """
+    """Name the right claim or template, copy it from another namespace, or create a new one."""
     missing = _MissingReference.find(problem, cause)
     if missing is None:
         return
@@ -156,9 +154,7 @@ class _MissingReference(Struct, frozen=True):
 
 
 def _rename_field(problem: FixProblem, missing: _MissingReference) -> Candidate:
-    """Refer to a template as a template if the pod refers to it as a claim, or the other way
-    round.
-    """
+    """Refer to a template as a template, not as a claim, or to a claim as a claim."""
     kind = next(kind for kind in _FIELD_BY_KIND if kind != missing.kind)
     field = _FIELD_BY_KIND[kind]
     kept = {key: value for key, value in missing.entry.items() if key != missing.field}
@@ -470,9 +466,7 @@ def _is_grouped(problem: FixProblem) -> bool:
 
 @fix_once_for(Cause)
 def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
-    """Release a claim that is allocated on the wrong node or used by too many pods, or use another
-    claim.
-    """
+    """Release or replace a claim that is allocated on the wrong node or has too many users."""
     node = problem.question.pod.node_name
     if node or any(isinstance(c, BindingPending) and c.driver for c in problem.causes):
         return  # only this pod uses the claim, and it is allocated on the right node

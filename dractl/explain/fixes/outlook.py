@@ -229,9 +229,7 @@ def _is_unrelated(problem: FixProblem, key: Key) -> bool:
 def _side_effects(
     problem: FixProblem, candidate: Candidate, simulation: SimulationResult
 ) -> list[str]:
-    """Name the other pods that end although the fix does not name them, and those that run before
-    the subject.
-    """
+    """Name the other pods that end unexpectedly, and those that run before the subject."""
     changes = (*candidate.trial, *candidate.changes)
     targets = {change.target for change in changes if not isinstance(change, Create)}
     ended = [

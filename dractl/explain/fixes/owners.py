@@ -147,9 +147,7 @@ class Owners:
                 yield f"PodDisruptionBudget {name} allows no disruption now"
 
     def _await_termination(self, full_name: str) -> Ending:
-        """Wait for a pod that is Terminating already, since deleting it again would change
-        nothing.
-        """
+        """Wait for a Terminating pod, since deleting it again would change nothing."""
         pod = self.state.pod(parse_key(full_name))
         since, node = pod.deletion_timestamp, pod.node_name
         effect = f"delete it by force only if {node} is gone for good"

@@ -19,9 +19,7 @@ _SPREAD_CONSTRAINTS = ("spec", "topologySpreadConstraints")
 def relax_pod_affinity(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Correct or remove the pod's affinity or anti-affinity, or end the pods that its anti-affinity
-    avoids.
-    """
+    """Correct or remove the pod's affinity to other pods, or end the pods that it avoids."""
     affinity = Pod(problem.demanding_pod).affinity
     strangers = {
         unmet.match_in_other_namespace
@@ -44,9 +42,7 @@ def relax_pod_affinity(
 
 
 def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candidate]:
-    """Add namespaces to the terms of a required pod affinity: those of the pods with the wanted
-    labels.
-    """
+    """Add the namespaces of the pods with the wanted labels to a required pod affinity."""
     path = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     for index, term in enumerate(problem.question.pod.pod_affinity):
         missing = sorted(namespaces - set(term.namespaces))
@@ -63,9 +59,7 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
 
 
 def relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    """Lower the number of domains in the pod's topologySpreadConstraints, or turn the constraints
-    into preferences.
-    """
+    """Lower minDomains of the pod's topologySpreadConstraints, or make them preferences."""
     if problem.pod is None:
         return
     constraints = {

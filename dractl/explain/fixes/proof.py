@@ -43,9 +43,7 @@ def prove(problem: FixProblem, candidate: Candidate) -> Proven | None:
 
 
 def predict(problem: FixProblem, candidate: Candidate, nodes: Sequence[str]) -> Outlook:
-    """Simulate a candidate after which the subject fits on ``nodes``, judged by itself, and return
-    the outlook.
-    """
+    """Return the outlook after a candidate with which the subject fits on ``nodes`` by itself."""
     changes = make_authored_changes(problem, candidate)
     assert changes is not None
     return predict_outlook(problem, candidate, changes, nodes)

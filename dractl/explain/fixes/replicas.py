@@ -1,6 +1,4 @@
-"""Fixes for workloads whose replicas do not all fit: replicas that ask for less, or fewer
-replicas.
-"""
+"""Fixes for workloads whose replicas do not all fit: smaller requests, or fewer replicas."""
 
 from collections.abc import Iterator, Sequence
 
@@ -50,9 +48,7 @@ def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_count(
     problem: FixProblem, ref: RequestRef, count: int, replicas: Sequence[Key]
 ) -> Candidate | None:
-    """Lower the count of a request in a template to the largest count with which all pods of the
-    template fit.
-    """
+    """Lower a request's count in a template to the largest with which all of its pods fit."""
     editable = problem.editable_request(ref)
     if editable is None or editable.part.amount != count:
         return None
@@ -114,9 +110,7 @@ def scale_down(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _all_fit(problem: FixProblem, changes: Sequence[Change], pods: Sequence[Key]) -> bool:
-    """Return whether all pods fit after the changes, if they are created anew and placed one after
-    the other.
-    """
+    """Return whether all pods fit after the changes, recreated and placed one by one."""
     state = apply(problem.state, changes)
     for key in pods:
         pod = problem.state.get("Pod", key)

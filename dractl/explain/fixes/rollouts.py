@@ -161,9 +161,7 @@ def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candida
 def _roll_out(
     problem: FixProblem, cause: OldReplicas, name: str, marks: Mapping[str, Patch], position: int
 ) -> Candidate:
-    """Set a strategy that ends an old replica first; if several are equal, any of them may be the
-    first.
-    """
+    """Set a strategy that ends an old replica first: any one of several that are equal."""
     strategy = set_strategy(problem, cause.owner.replace(" ", "/", 1), END_FIRST_STRATEGY)
     return Candidate(
         f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",
@@ -237,9 +235,7 @@ def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
 
 
 def _advise_parallelism(problem: FixProblem, owner: str) -> str:
-    """Return the advice to lower the parallelism of a Job, and the object in whose manifest to do
-    it.
-    """
+    """Advise to lower the parallelism of a Job, in the manifest of the object that makes it."""
     advice = f"lower spec.parallelism of {owner} to what fits, to have no pods waiting"
     kind, _, name = owner.partition(" ")
     controller = Pod(problem.state.get(kind, parse_key(name))).controller

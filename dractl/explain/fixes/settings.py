@@ -1,6 +1,4 @@
-"""Change the cluster itself, or wait for it: for another attempt, with a feature gate, or with a
-newer release.
-"""
+"""Wait for another attempt, enable a feature gate, or upgrade the cluster."""
 
 from collections.abc import Iterator
 

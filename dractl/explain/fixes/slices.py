@@ -45,9 +45,7 @@ _MAX_CREATED_SLICES = 128
 
 @fix_for(PoolCause)
 def repair_pool(problem: FixProblem, cause: PoolCause) -> Iterator[Candidate]:
-    """Publish the missing slices of a pool, publish it in one generation, or publish it without its
-    fault.
-    """
+    """Publish the missing slices of a pool, one generation of it, or the pool without its fault."""
     name = cause.pool.removeprefix(f"{cause.driver}/")
     slices = {
         slice_name: value
@@ -126,9 +124,7 @@ def _find_fault(problem: FixProblem, driver: str, name: str) -> PoolFault | None
 
 @fix_for(NoSlicesForDriver)
 def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[Candidate]:
-    """Let a driver that publishes nothing publish devices that match the class and the
-    selectors.
-    """
+    """Let a driver that publishes nothing publish devices that match class and selectors."""
     driver = cause.driver or ""
     request = _find_request(problem, [cause], driver)
     nodes = [

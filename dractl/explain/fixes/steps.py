@@ -111,9 +111,7 @@ class _Script(Struct):
                 self.actions.append(_delete_command(target))
 
     def _patch(self, patch: Patch) -> None:
-        """Add the commands for a patch, and the commands that make it take effect in the waiting
-        pods.
-        """
+        """Add the commands for a patch, and those that make it reach the waiting pods."""
         commands = _patch_commands(self.state, patch)
         if patch.target.partition("/")[0] in _ADMISSION_KINDS:
             self.permissions += commands.actions
@@ -287,9 +285,7 @@ def _replacement_commands(patch: Patch, *, is_lost: bool) -> _PatchCommands:
 
 
 def _json_patch_command(patch: Patch, *, is_status: bool) -> Command:
-    """Return the command for a JSON patch, which is on standard input if it is long or contains
-    quotes.
-    """
+    """Return the command for a JSON patch; long or quoted patches are on standard input."""
     command = f"kubectl patch {kubectl_arguments(patch.target)} --type=json"
     command += " --subresource=status" if is_status else ""
     text = json.dumps(list(map(dict, patch.operations)))
@@ -311,9 +307,7 @@ def _scale_command(patch: Patch) -> Command | None:
 
 
 def _short_command(target: str, before: Raw | None, after: Raw | None) -> Command | None:
-    """Return the kubectl command for a change that a person would make without a patch; None for
-    other changes.
-    """
+    """Return the kubectl command for a change that needs no patch; None for other changes."""
     if before is None or after is None:
         return None
     changed = {
@@ -381,9 +375,7 @@ def _find_deleted_siblings(
 def _propagate(
     state: ClusterState, question: Question, patch: Patch, siblings: Sequence[Key]
 ) -> Iterator[Command]:
-    """Make a change take effect in the waiting pods: pods of a controller are deleted, and others
-    are replaced.
-    """
+    """Make a change reach the waiting pods: delete pods of a controller, and replace others."""
     pods = pods_to_recreate(state, question, patch)
     owner = workload_target(state, question.key)
     if pods and owner is None:

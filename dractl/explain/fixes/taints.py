@@ -1,6 +1,4 @@
-"""Fixes for tainted devices: add a toleration, delete a DeviceTaintRule, or repair a broken
-device.
-"""
+"""Fixes for tainted devices: tolerate the taint, delete a DeviceTaintRule, or repair the device."""
 
 from collections.abc import Iterator
 
@@ -135,9 +133,7 @@ def delete_rules(_: FixProblem, cause: Tainted) -> Iterator[Candidate]:
 
 
 def _devices_by_taint(problem: FixProblem) -> dict[RequestRef, dict[str, list[DeviceID]]]:
-    """Return the devices that a request could use without the taint, for each request and
-    untolerated taint.
-    """
+    """Return the devices that each request could use without an untolerated taint, by taint."""
     devices_by_taint: dict[RequestRef, dict[str, list[DeviceID]]] = {}
     for _, survey in problem.requests():
         for stage in survey.stages:
