@@ -257,11 +257,8 @@ def _swap_maps(
         yield Rewrite(title, text[: lookup.start] + operand + text[lookup.end :], corrects=True)
         return
     literal = comparison.literals[0]
-    if (
-        literal.kind in ("string", "int")
-        and len(comparison.literals) == 1
-        and comparison.operator != "in"
-    ):
+    is_single = len(comparison.literals) == 1 and comparison.operator != "in"
+    if is_single and literal.kind in ("string", "int"):
         values = (selectors.value_of(devices, device, other_lookup) for device in lost)
         amount = _add_unit(str(literal.value), [value for value in values if value is not None])
         new_comparison = f"{operand}.compareTo(quantity('{amount}')) {comparison.operator} 0"

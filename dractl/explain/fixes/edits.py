@@ -42,11 +42,8 @@ def append(value: Any, path: Path, entries: Sequence[Any]) -> tuple[Operation, .
 def drop(value: Any, path: Path) -> Operation:
     """Return the operation that removes a field, and the map around it if that becomes empty."""
     parent = at(value, *path[:-1]) if len(path) > 1 else None
-    if (
-        isinstance(parent, dict)
-        and list(parent) == [path[-1]]
-        and path[-2:-1] not in (("spec",), ("metadata",))
-    ):
+    is_only_field = isinstance(parent, dict) and list(parent) == [path[-1]]
+    if is_only_field and path[-2:-1] not in (("spec",), ("metadata",)):
         return drop(value, path[:-1])
     return remove(*path)
 

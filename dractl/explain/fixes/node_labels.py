@@ -57,7 +57,7 @@ def fix_node_affinity(
     # A label with another value on the node describes the node, and nobody would change it.
     if missing_labels and not any(describes_node(k) or k in labels for k in missing_labels):
         yield Candidate(
-            f"label {verdict.name} with {_format_labels(missing_labels)}",
+            f"label {verdict.name} with {format_labels(missing_labels)}",
             (label_node(verdict, missing_labels),),
             FixSlot(Topic.LABEL),
             Preference.ADMIT if runtime_class else Preference.POLICY,
@@ -76,7 +76,7 @@ def _labels_that_match(terms: Sequence[NodeSelectorTerm]) -> dict[str, str]:
     return labels
 
 
-def _format_labels(labels: Mapping[str, Any]) -> str:
+def format_labels(labels: Mapping[str, Any]) -> str:
     """Format labels for a title."""
     return ", ".join(f"{key}={value}" for key, value in labels.items())
 
@@ -122,7 +122,7 @@ def _remove_runtime_class(
         (problem.patch(class_removal) if has_workload else removal,),
         FixSlot(Topic.AFFINITY, "runtime class"),
         Preference.RELAX,
-        effect=f"it adds nodeSelector {', '.join(f'{k}={v}' for k, v in unmet_labels.items())}",
+        effect=f"it adds nodeSelector {format_labels(unmet_labels)}",
         consequences=(removal,) if has_workload else (),
     )
 
@@ -261,12 +261,7 @@ def _remove_node_affinity(
     An architecture is changed instead: images are built for one.
     """
     selector = problem.question.pod.node_selector
-    if (
-        ARCH_LABEL in unmet_labels
-        and not affinity_fails
-        and len(unmet_labels) == 1
-        and architecture
-    ):
+    if list(unmet_labels) == [ARCH_LABEL] and not affinity_fails and architecture:
         yield Candidate(
             f"change nodeSelector {ARCH_LABEL} from {unmet_labels[ARCH_LABEL]} to {architecture}",
             (problem.patch(replace(("spec", "nodeSelector", ARCH_LABEL), architecture)),),
@@ -282,14 +277,11 @@ def _remove_node_affinity(
     )
     if affinity_fails:
         operations.append(drop(problem.question.value, _REQUIRED_AFFINITY))
-    description = " and ".join(
-        [f"nodeSelector {', '.join(f'{k}={v}' for k, v in unmet_labels.items())}"]
-        * bool(unmet_labels)
-        + ["the required node affinity"] * affinity_fails
-    )
+    conditions = [f"nodeSelector {format_labels(unmet_labels)}"] * bool(unmet_labels)
+    conditions += ["the required node affinity"] * affinity_fails
     if operations:
         yield Candidate(
-            f"remove {description} from the pod",
+            f"remove {' and '.join(conditions)} from the pod",
             (problem.patch(*operations),),
             FixSlot(Topic.AFFINITY),
             Preference.RELAX,

@@ -10,6 +10,7 @@ from dractl.explain.fixes.node_labels import (
     HOSTNAME_LABEL,
     describes_node,
     fix_node_affinity,
+    format_labels,
     label_node,
 )
 from dractl.explain.fixes.node_resources import end_pods, free_host_ports, free_resource
@@ -107,10 +108,8 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
 def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[Candidate]:
     """Add to nodes the labels that a slice's node selector requires."""
     if cause.slice is not None:
-        selector = View(problem.state.get("ResourceSlice", ("", cause.slice))).spec.get(
-            "nodeSelector"
-        )
-        terms = node_selector(selector or {}).node_selector_terms
+        view = View(problem.state.get("ResourceSlice", ("", cause.slice)))
+        terms = node_selector(view.spec.get("nodeSelector") or {}).node_selector_terms
         labels = {
             requirement.key: requirement.values[0]
             for requirement in (terms[0].match_expressions if terms else ())
@@ -119,7 +118,7 @@ def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[
         for verdict in problem.case.attempt.nodes[:_MAX_NODES]:
             if labels and verdict.name in cause.nodes and not any(map(describes_node, labels)):
                 yield Candidate(
-                    f"label {verdict.name} with {', '.join(f'{k}={v}' for k, v in labels.items())}",
+                    f"label {verdict.name} with {format_labels(labels)}",
                     (label_node(verdict, labels),),
                     FixSlot(Topic.LABEL, "slice"),
                     Preference.RESTORE,
@@ -133,12 +132,8 @@ def add_node(problem: FixProblem) -> Iterator[Candidate]:
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
     requests = pod_requests(problem.question.pod.spec)
-    allocatable = {
-        "cpu": "4",
-        "memory": "16Gi",
-        "pods": "110",
-        **{n: str(a) for n, a in requests.items()},
-    }
+    demanded = {name: str(amount) for name, amount in requests.items()}
+    allocatable = {"cpu": "4", "memory": "16Gi", "pods": "110", **demanded}
     node = {
         "apiVersion": "v1",
         "kind": "Node",

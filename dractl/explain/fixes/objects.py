@@ -86,11 +86,8 @@ def fix_volume_claim(problem: FixProblem, cause: NodeFilter) -> Iterator[Candida
         if not isinstance(fault, VolumeClaimFault):
             continue
         namespace, _, name = fault.claim.partition("/")
-        names = [
-            other
-            for space, other in problem.state.objects("PersistentVolumeClaim")
-            if space == namespace
-        ]
+        volume_claims = problem.state.objects("PersistentVolumeClaim")
+        names = [other for space, other in volume_claims if space == namespace]
         meant = None if name in names else nearest(name, names)
         operations = [
             replace(("spec", "volumes", index, "persistentVolumeClaim", "claimName"), meant)
@@ -474,36 +471,27 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
         if not claim.allocated:
             continue
         users = Claim(claim.value).consumer_pods
-        other_users = [
-            f"{claim.key[0]}/{user}" for user in users if user != problem.question.key[1]
-        ]
+        others = (user for user in users if user != problem.question.key[1])
+        other_users = [f"{claim.key[0]}/{user}" for user in others]
         if len(users) >= RESERVED_LIMIT:
-            yield from _end_one_user(problem, other_users)
+            yield from _end_users(problem, [[user] for user in other_users], "reserved")
         elif other_users:
-            yield from _end_all_users(problem, claim, other_users)
+            effect = f"claim {claim.key[1]} is allocated again"
+            yield from _end_users(problem, [other_users], "unpin", effect)
         else:
             yield _deallocate(claim, is_reserved=bool(users))
         yield from _replace_shared_claim(problem, claim.name, claim.key[1], claim.value)
 
 
-def _end_one_user(problem: FixProblem, users: Sequence[str]) -> Iterator[Candidate]:
-    """End the first user of a claim that can end, since the claim is reserved for the maximum
-    number of pods.
-    """
-    endings = (problem.owners.plan_ending([user]) for user in users)
+def _end_users(
+    problem: FixProblem, choices: Sequence[Sequence[str]], aspect: str, effect: str = ""
+) -> Iterator[Candidate]:
+    """End the first of several groups of a claim's users that can end."""
+    endings = (problem.owners.plan_ending(users) for users in choices)
     ending = next((ending for ending in endings if ending is not None), None)
     if ending is not None:
-        yield make_ending(ending, FixSlot(Topic.CLAIM, "reserved"), ending.effect)
-
-
-def _end_all_users(
-    problem: FixProblem, claim: PodClaim, users: Sequence[str]
-) -> Iterator[Candidate]:
-    """End all other users of a claim, so that it is allocated again."""
-    ending = problem.owners.plan_ending(users)
-    if ending is not None:
-        effect = join_clauses(f"claim {claim.key[1]} is allocated again", ending.effect)
-        yield make_ending(ending, FixSlot(Topic.CLAIM, "unpin"), effect)
+        slot = FixSlot(Topic.CLAIM, aspect)
+        yield make_ending(ending, slot, join_clauses(effect, ending.effect))
 
 
 def _deallocate(claim: PodClaim, *, is_reserved: bool) -> Candidate:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from dractl.allocation import RequestSurvey
@@ -85,14 +85,12 @@ def _replace_all_mode(
     """Ask for a number of devices instead of all."""
     path = editable.part.path
     for count in dict.fromkeys(_counts_to_try(largest)) if largest else ():
-        operations: list[Mapping[str, Any]] = [
-            replace((*path, "allocationMode"), "ExactCount"),
-            {"op": "add", "path": pointer(*path, "count"), "value": count},
-        ]
+        mode = replace((*path, "allocationMode"), "ExactCount")
+        addition = {"op": "add", "path": pointer(*path, "count"), "value": count}
         noun = "devices" if count > 1 else "device"
         yield Candidate(
             f"ask for {count} {noun} instead of All in {problem.request_name(ref)}",
-            (Patch(editable.target, tuple(operations)),),
+            (Patch(editable.target, (mode, addition)),),
             FixSlot(Topic.ALL_MODE, repr(ref)),
             Preference.LESS,
             degree=largest - count,

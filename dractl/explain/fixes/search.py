@@ -160,8 +160,13 @@ class _Search:
 
     def _keep_insufficient(self, candidate: Candidate) -> None:
         """Keep a correction that is not enough, with the explanation of the subject after it."""
-        remainder = _explain_after(self.problem, candidate, self.explain)
-        if remainder is None or remainder.fits:
+        try:
+            state = apply(self.problem.state, candidate.trial)
+        except PatchError:
+            return
+        trial = recreate_subject(state, self.problem.state, self.problem.question)
+        remainder = self.explain(state, trial.question, 0)
+        if remainder.fits:
             return
         self.insufficient[candidate.slot] = candidate, remainder
         is_selector = bool(remainder.reasons) and remainder.reasons[0].code in _SELECTOR_CODES
@@ -250,18 +255,6 @@ class _Search:
         if shown:
             later = [c for c in later if c.preference < shown[0].candidate.preference]
         return [_make_step(self.problem, candidate) for candidate in later[:MAX_VAIN_CHANGES]]
-
-
-def _explain_after(
-    problem: FixProblem, correction: Candidate, explain: Explain
-) -> Explanation | None:
-    """Return the answer after a correction that is not enough; None where it does not apply."""
-    try:
-        state = apply(problem.state, correction.trial)
-    except PatchError:
-        return None
-    trial = recreate_subject(state, problem.state, problem.question)
-    return explain(state, trial.question, 0)
 
 
 def corrections(problem: FixProblem) -> tuple[NextStep, ...]:

@@ -19,7 +19,6 @@ from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
 
-_WAIT_SLOT = FixSlot(Topic.WAIT)
 _REFUSAL_WORDS = ("denied", "forbidden", "is invalid")  # in errors of the claim controller
 # Metadata that the API server writes and that a new pod must not have.
 _SERVER_FIELDS = (
@@ -102,7 +101,7 @@ def correct_configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candi
 
 def _wait_candidate(title: str, effect: str) -> Candidate:
     """Return a candidate without changes, after which only time passes."""
-    return Candidate(title, (), _WAIT_SLOT, Preference.AGAIN, effect=effect, corrects=True)
+    return Candidate(title, (), FixSlot(Topic.WAIT), Preference.AGAIN, effect=effect, corrects=True)
 
 
 def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:

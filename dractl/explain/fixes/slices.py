@@ -150,7 +150,7 @@ def publish_devices(problem: FixProblem, cause: NoSlicesForDriver) -> Iterator[C
                 "is it installed and running? devices were tried on one node, "
                 "whether or not it has the hardware"
             ),
-            consequences=(_create_slice(problem, request, driver, node),),
+            consequences=_create_slices(problem, request, driver, [node]),
         )
 
 
@@ -166,7 +166,8 @@ def label_for_plugin(problem: FixProblem, cause: PluginFault) -> Iterator[Candid
     nodes = _list_accepting_nodes(problem, cause)
     request = _find_request(problem, problem.causes, cause.driver)
     if state is not None and state.label and nodes and request is not None:
-        slices = _create_slices(problem, request, cause.driver, nodes)
+        names = (node.name for node in nodes)
+        slices = _create_slices(problem, request, cause.driver, names)
         yield _label_nodes(cause.driver, state.label, state.daemon_set, nodes, slices)
 
 
@@ -235,7 +236,7 @@ def _publish_on_nodes(
         FixSlot(Topic.POOL, f"{driver} siblings"),
         Preference.RESTORE,
         effect=f"{effect}is the driver's DaemonSet running there?",
-        consequences=_create_slices(problem, request, driver, nodes),
+        consequences=_create_slices(problem, request, driver, names),
     )
 
 
@@ -279,13 +280,9 @@ def _find_request(
 
 
 def _create_slices(
-    problem: FixProblem, request: RequestSurvey, driver: str, nodes: Iterable[NodeVerdict]
+    problem: FixProblem, request: RequestSurvey, driver: str, nodes: Iterable[str]
 ) -> tuple[Create, ...]:
     """Create a slice with the devices that a request wants on each node."""
-    return tuple(_create_slice(problem, request, driver, node.name) for node in nodes)
-
-
-def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node: str) -> Create:
     device_class = problem.state.get("DeviceClass", ("", request.device_class))
     expressions = [stage.expression or "" for stage in request.stages]
     expressions += [selector.text for selector in selectors_of(device_class or {})]
@@ -296,7 +293,7 @@ def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node
         {"name": f"device-{number}", "attributes": attributes}
         for number in range(max(request.wanted, 1))
     ]
-    return Create(
+    manifests = (
         {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceSlice",
@@ -308,7 +305,9 @@ def _create_slice(problem: FixProblem, request: RequestSurvey, driver: str, node
                 "devices": devices,
             },
         }
+        for node in nodes
     )
+    return tuple(map(Create, manifests))
 
 
 def _attributes_that_match(expression: str) -> dict[str, Any]:
