@@ -131,6 +131,9 @@ class ServerAnswer(Struct, frozen=True):
         )
 
 
+Answers = dict[tuple[int, Target], ServerAnswer]
+"""The answers of releases, by the identity of the object."""
+
 _RESHAPED = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 _OLDER_SHAPE = ("resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1")
 """Versions up to 1.32, in which requests and devices have another form than in v1."""
@@ -161,27 +164,30 @@ def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
     return ServerAnswer(errors, frozenset(path for path, _ in gates), doubts, gates)
 
 
+def ask_once(item: Input, target: Target, namespaces: Labels, answers: Answers) -> ServerAnswer:
+    """Return the answer of a release as :func:`ask_server` does, from ``answers`` if it is there;
+    else it is added.
+    """
+    key = id(item.value), target
+    if key not in answers:
+        answers[key] = ask_server(item, target, namespaces)
+    return answers[key]
+
+
 def differences(
     items: Iterable[Input],
     before: Target,
     after: Target,
     namespaces: Labels,
-    answers: dict[Any, ServerAnswer] | None = None,
+    answers: Answers,
 ) -> Iterator[Finding]:
     """Yield the differences between the answers of two releases to these objects.
 
     ``answers`` caches the answers of a release for the next step.
     """
-    known_answers: dict[Any, ServerAnswer] = {} if answers is None else answers
-
-    def ask(item: Input, target: Target) -> ServerAnswer:
-        key = id(item.value), target
-        if key not in known_answers:
-            known_answers[key] = ask_server(item, target, namespaces)
-        return known_answers[key]
-
     for item in items:
-        old, new = ask(item, before), ask(item, after)
+        old = ask_once(item, before, namespaces, answers)
+        new = ask_once(item, after, namespaces, answers)
         for code, level, message in _compare_answers(item, old, new, before, after.release):
             yield Finding(code, level, message, item.objects)
 

@@ -116,7 +116,7 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     features = [_features(release, gates[release], inputs.gates) for release in releases]
     items = server.merge_inputs((*inputs.manifests, *list_stored(inputs.state)))
     namespaces = _labels(inputs)
-    answers: dict[Any, server.ServerAnswer] = {}
+    answers: server.Answers = {}
     manifest_state = sources.from_manifests(item.value for item in inputs.manifests)
     state = inputs.state.merge(manifest_state)
     placing = Placing(state, manifest_state, describe) if state.has("ResourceSlice") else None
@@ -156,7 +156,7 @@ def plan(inputs: UpgradeInput, start: str, to: str, describe: Describe = quote_s
     ]
     undecided = _NO_DEVICES if placing is None else tuple(placing.undecided)
     schedulers = tuple(_list_other_schedulers(state))
-    gates_seen = tuple(_note_assumed_gates(items, targets[0], namespaces))
+    gates_seen = tuple(_note_assumed_gates(items, targets[0], namespaces, answers))
     unseen = (*_list_unread(state), *platform.list_unseen(releases))
     whole = inputs.state.merge(manifest_state)
     steps = [_add_owners(step, whole, drivers.upgraded) for step in steps]
@@ -299,12 +299,14 @@ def _preview_findings(release: str) -> Iterator[Finding]:
 
 
 def _note_assumed_gates(
-    items: Sequence[Input], target: Target, namespaces: server.Labels
+    items: Sequence[Input], target: Target, namespaces: server.Labels, answers: server.Answers
 ) -> Iterator[str]:
     """Yield the gates that a cluster must have, or must have had, turned on although they are
     assumed to be off.
     """
-    dropped = (server.ask_server(item, target, namespaces).dropped for item in items if item.stored)
+    dropped = (
+        server.ask_once(item, target, namespaces, answers).dropped for item in items if item.stored
+    )
     fields = sorted({re.sub(r"\[\d+\]", "[]", path) for paths in dropped for path in paths})
     if fields:
         yield (
