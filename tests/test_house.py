@@ -300,7 +300,7 @@ SEAMS = {
     "explain/after_scheduling.py": "drivers",
     "explain/fleet/known_machines.py": "machines and drivers, which few clusters name by labels",
     "explain/expected_nodes.py": "the rules of autoscalers, which a cluster without one does not need",
-    "facts/refusals.py": "re2",
+    "facts/refusals.py": "re2, and the names of HTML's characters, which only a message needs",
     "facts/choice.py": "a pack of others is checked, the built-in one is not",
     "lint/config.py": "tomllib takes 2 % of a start, and most runs have no configuration",
     "lint/hints.py": "CEL's library",

@@ -3,7 +3,6 @@ pod's devices. The pack has a file for each of these programs, with explanations
 and advice.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -178,7 +177,9 @@ def clean_words(words: str) -> str:
     """Return a message without colours, control characters and markup, for matching with
     patterns.
     """
-    return _TAG.sub("", html.unescape(_ANSI.sub("", words)))
+    from html import unescape
+
+    return _TAG.sub("", unescape(_ANSI.sub("", words)))
 
 
 @lru_cache(1 << 10)
