@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import yaml
-from msgspec import structs
 from typer import Argument, Exit, Option
 
-from dractl.capacity.suggest import drivers_without_attribute, find_largest_shape, suggest
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
-from dractl.cli.options.machine_input import MachineSource, read_node
+from dractl.cli.options.machine_input import (
+    MachineSource,
+    describe_machine,
+    read_node,
+    render_machine,
+)
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
-from dractl.errors import InputError, Unsupported, UsageError
-from dractl.model.shapes import MIG, Shape, parse, split
+from dractl.errors import Unsupported, UsageError
 from dractl.objects import slice_of
 from dractl.program import program_name
 from dractl.report.canvas import Canvas
@@ -36,11 +37,9 @@ from dractl.topology.wire import encode
 from dractl.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from dractl.capacity.suggest import Preference, Suggestion
     from dractl.drivers.publication import Publication
-    from dractl.drivers.rendering import Rendering
     from dractl.model import Target
     from dractl.probes import SysRoot, services
     from dractl.report.canvas import Canvas
@@ -213,7 +212,7 @@ def command(
             "--hardware names a machine, as --root and --from do: give only one of them"
         )
     spec = _single_machine(hardware) if hardware else None
-    machine = source.read() if spec is None else _describe_machine(spec)
+    machine = source.read() if spec is None else describe_machine(spec)
     if actions.save is not None:
         snapshots.save(machine, actions.save, identity=node.with_identity)
         terminal.notice(
@@ -221,7 +220,9 @@ def command(
             f" {actions.save}` shows it again"
         )
     if actions.suggest is not None:
-        _suggest(machine, actions.suggest, target, spec, printing.output_file)
+        from dractl.cli.suggestions import print_suggestions
+
+        print_suggestions(machine, actions.suggest, target, spec, printing.output_file)
         return
     shown = machine if node.with_identity else machine.drop_identity()
     common.write_report(_render(shown, output, target, printing.verbose), printing.output_file)
@@ -358,13 +359,6 @@ def _render_structured(machine: Machine, publication: Publication, output: str) 
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _rendering(machine: Machine, target: Target) -> Rendering:
-    """Render the devices that the current releases of the drivers would publish for the machine."""
-    from dractl.drivers import Options, render
-
-    return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
-
-
 def _publication(machine: Machine, target: Target) -> Publication:
     """Return the devices that the drivers would publish, or none on releases for which dractl
     renders no ResourceSlices.
@@ -372,15 +366,10 @@ def _publication(machine: Machine, target: Target) -> Publication:
     from dractl.drivers.publication import NOTHING, publication
 
     try:
-        return publication(_rendering(machine, target), machine)
+        return publication(render_machine(machine, target), machine)
     except Unsupported as error:
         terminal.notice(f"names of published devices are omitted: {error.message}")
         return NOTHING
-
-
-_USUAL_SHAPES = (
-    "gpu=1; gpu=1,nic=1; gpu=2; gpu=2,nic=2; gpu=4; gpu=4,nic=4; gpu=8; gpu=8,nic=8; largest"
-)
 
 
 def _single_machine(hardware: Iterable[str]) -> str:
@@ -388,169 +377,3 @@ def _single_machine(hardware: Iterable[str]) -> str:
     from dractl.machines.nodes import single_machine
 
     return single_machine(hardware, "discover shows how one is wired")
-
-
-def _describe_machine(spec: str) -> Machine:
-    """Return the machine that a line of ``--hardware`` describes."""
-    from dractl.machines import machine
-
-    described = machine(spec)
-    return structs.replace(
-        described, host=structs.replace(described.host, name=described.host.name or "node-1")
-    )
-
-
-def _suggest(
-    machine: Machine, text: str, target: Target, hardware: str | None, output_file: Path | None
-) -> None:
-    """Print the claims with the closest alignment that the node can satisfy, one for each shape."""
-    rendering = _rendering(machine, target)
-    is_usual = text.strip() == "all"
-    words = split(_USUAL_SHAPES if is_usual else text)
-    if not words:
-        raise UsageError("--suggest needs a shape, such as gpu=2,nic=1")
-    claims: list[str] = []
-    missing: list[Shape] = []
-    for shape in _parse_shapes(words, rendering, target):
-        rendered = _with_mig(shape, rendering, hardware, target)
-        try:
-            suggestion = suggest(shape, rendered, target)
-        except InputError:
-            if len(words) == 1:
-                raise
-            suggestion = None
-        if suggestion is None:
-            missing.append(shape)
-        else:
-            claims.append(_claim_text(suggestion))
-    incomplete = (bool(missing) and not is_usual) or not claims
-    if incomplete:
-        _report_missing(missing, text, rendering, target)
-    if claims:
-        common.write_report("---\n".join(claims), output_file)
-        terminal.notice(
-            "the comments list the devices that the scheduler would choose while all devices are "
-            "free"
-        )
-    if incomplete:
-        raise Exit(1)
-
-
-def _parse_shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:
-    """Return the shapes that words name, each once. ``largest`` adds none if the node has no
-    largest shape.
-    """
-    classes = [item["metadata"]["name"] for item in rendering.device_classes]
-    shapes: list[Shape] = []
-    for word in words:
-        shape = find_largest_shape(rendering, target) if word == "largest" else parse(word, classes)
-        signatures = [(other.counts, other.constraint) for other in shapes]
-        if shape is not None and (shape.counts, shape.constraint) not in signatures:
-            shapes.append(shape)
-    return shapes
-
-
-def _report_missing(
-    missing: Sequence[Shape], text: str, rendering: Rendering, target: Target
-) -> None:
-    """Say which shapes the node cannot serve: for want of devices, or of the alignment demanded."""
-    unserved: list[str] = []
-    for shape in missing:
-        unconstrained = _suggest_loosely(shape, rendering, target)
-        if unconstrained is None:
-            unserved.append(shape.text)
-        else:
-            silent_names = drivers_without_attribute(shape, rendering)
-            terminal.print_error(
-                (
-                    f"{shape.text}: {' and '.join(silent_names)} would not publish"
-                    f" {shape.constraint} here"
-                    if silent_names
-                    else f"{shape.text}: no {_PLACES[shape.constraint]} has them all"
-                ),
-                hint=(
-                    f"without @{shape.constraint}: {_describe_copies(unconstrained)},"
-                    f" {unconstrained.alignment}"
-                ),
-            )
-    if unserved or not missing:
-        count_by_driver = Counter(
-            item["spec"]["driver"] for item in rendering.slices for _ in item["spec"]["devices"]
-        )
-        counts = ", ".join(f"{count} of {driver}" for driver, count in count_by_driver.items())
-        terminal.print_error(
-            "this node's drivers would not publish enough devices for"
-            f" {'; '.join(unserved) or text}",
-            hint=f"they would publish {counts}; `{program_name()} discover` shows them",
-        )
-
-
-_PLACES: Mapping[str | None, str] = {"pcieRoot": "PCIe root", "numaNode": "NUMA node"}
-
-
-def _suggest_loosely(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | None:
-    """Return the suggestion for a shape without the alignment that it demands."""
-    if shape.constraint not in _PLACES:
-        return None
-    try:
-        return suggest(structs.replace(shape, constraint=None), rendering, target)
-    except InputError:
-        return None
-
-
-def _with_mig(
-    shape: Shape, rendering: Rendering, hardware: str | None, target: Target
-) -> Rendering:
-    """Return the node with the MIG devices of the shape, if it is described without any."""
-    profiles = [
-        f"{count}x{kind.removeprefix(MIG)}"
-        for kind, count in shape.counts.items()
-        if kind.startswith(MIG)
-    ]
-    if not profiles or hardware is None or "mig=" in hardware:
-        return rendering
-    return _rendering(_describe_machine(f"{hardware},mig={'+'.join(profiles)}"), target)
-
-
-def _claim_text(suggestion: Suggestion) -> str:
-    """Render a claim below comments that list its devices and the remaining devices."""
-    leftover = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
-    lines = [
-        f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
-        *(f"#   {device}" for device in suggestion.devices),
-        f"# {_describe_copies(suggestion)} on the node; the first leaves {leftover or 'no device'}",
-    ]
-    for group in suggestion.further:
-        copies = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"
-        fit = "fits" if group.copies == 1 else "fit"
-        lines.append(
-            f"#   {copies} of {suggestion.shape.text} {fit} less closely: {group.alignment}"
-        )
-    claim = "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
-    if suggestion.preference is None:
-        return claim
-    return claim + _preference_text(suggestion.preference)
-
-
-def _preference_text(preference: Preference) -> str:
-    """Render the specification that prefers the alignment as comments, so that the output is one
-    claim for each shape.
-    """
-    spec = yaml.safe_dump({"spec": preference.claim["spec"]}, sort_keys=False)
-    copies, aligned = preference.copies, preference.aligned
-    share = "all" if aligned == copies else str(aligned)
-    lines = [
-        "To prefer this alignment, and take other devices where none are left that have it:",
-        f"({_count_copies(copies)} on the node, {share} of them with this alignment; the claim's",
-        "status names the alternative that each request has got)",
-        *spec.splitlines(),
-    ]
-    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
-
-
-def _describe_copies(suggestion: Suggestion) -> str:
-    return _count_copies(suggestion.copies)
-
-
-def _count_copies(copies: int) -> str:
-    return "1 of these fits" if copies == 1 else f"{copies} of these fit"

@@ -2,13 +2,18 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from msgspec.structs import replace
 from typer import Option
 
 from dractl.cli.headings import INPUT, OptionGroup
 from dractl.errors import InputError, UsageError
 from dractl.topology.machine import Machine
+
+if TYPE_CHECKING:
+    from dractl.drivers.rendering import Rendering
+    from dractl.model import Target
 
 SysfsRoot = Annotated[
     Path | None,
@@ -72,3 +77,18 @@ def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
         )
     database = os.environ.get("PCIDB_PATH")
     return probes.read(sysfs_root or snapshot, pci_ids=Path(database) if database else None)
+
+
+def describe_machine(spec: str) -> Machine:
+    """Return the machine that a line of ``--hardware`` describes."""
+    from dractl.machines import machine
+
+    described = machine(spec)
+    return replace(described, host=replace(described.host, name=described.host.name or "node-1"))
+
+
+def render_machine(machine: Machine, target: "Target") -> "Rendering":
+    """Render the devices that the current releases of the drivers would publish for the machine."""
+    from dractl.drivers import Options, render
+
+    return render(machine, Options(machine.host.name or "node-1", target), device_classes=True)
