@@ -175,11 +175,7 @@ def ask_once(item: Input, target: Target, namespaces: Labels, answers: Answers) 
 
 
 def differences(
-    items: Iterable[Input],
-    before: Target,
-    after: Target,
-    namespaces: Labels,
-    answers: Answers,
+    items: Iterable[Input], before: Target, after: Target, namespaces: Labels, answers: Answers
 ) -> Iterator[Finding]:
     """Yield the differences between the answers of two releases to these objects.
 

@@ -7,7 +7,7 @@ that is in no cluster. Verdicts about devices use :mod:`dractl.model`, whose obj
 """
 
 from dractl.views.autoscaler import Autoscaler
-from dractl.views.base import Condition, Key, OwnerReference, View, parse_timestamp
+from dractl.views.base import Condition, Key, OwnerReference, View, age, parse_timestamp
 from dractl.views.claim import AllocatedDevice, Claim, Consumer, DeviceRequest, ReportedDevice
 from dractl.views.claim_template import ClaimTemplate
 from dractl.views.compute_domain import ComputeDomain, DomainNode
@@ -58,5 +58,6 @@ __all__ = [
     "TaintRule",
     "View",
     "Workload",
+    "age",
     "parse_timestamp",
 ]

@@ -227,3 +227,17 @@ def parse_timestamp(text: str) -> float | None:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def age(since: str | None, now: float | None) -> str:
+    """Format how long ago a time (RFC 3339) is, as kubectl prints ages: ``5d``.
+
+    ``now`` is in seconds since 1970. The text is empty if one of the times is unknown.
+    """
+    began = parse_timestamp(since or "")
+    if began is None or now is None:
+        return ""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if now - began >= 2 * size:
+            return f"{int((now - began) // size)}{unit}"
+    return f"{max(int(now - began), 0)}s"

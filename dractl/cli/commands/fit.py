@@ -44,11 +44,7 @@ from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.shapes import split, split_list, spread
 from dractl.program import program_name
-from dractl.report.capacity import (
-    json as capacity_json,
-    machines as machines_text,
-    text as capacity_text,
-)
+from dractl.report.capacity import fit_json, machines as machines_text, text as capacity_text
 from dractl.report.capacity.fit_report import FitReport
 from dractl.simulation import site
 from dractl.views import Claim, Pod
@@ -556,7 +552,7 @@ def _render_json(cluster: Cluster, counts: list[_Count], options: CountOptions) 
     values = []
     for count in counts:
         fit_report = _report(cluster, count, options)
-        values.append(capacity_json.fit_value(fit_report, cluster.release_name))
+        values.append(fit_json.fit_value(fit_report, cluster.release_name))
         if count.machines:
             values[-1]["machines"] = to_builtins(count.machines)
     report: dict[str, Any] = (

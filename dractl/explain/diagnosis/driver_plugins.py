@@ -27,7 +27,6 @@ from dractl.explain.reasons.drivers import (
     PluginStarts,
     PluginState,
 )
-from dractl.explain.reasons.phrases import age
 from dractl.explain.reasons.refusals import label_selector_text
 from dractl.facts.drivers import driver as facts_about, names
 from dractl.model import ResourceSlice
@@ -36,7 +35,16 @@ from dractl.model.taints import format_taint
 from dractl.scheduler.node_constraints import check_node_affinity, check_taints
 from dractl.scheduler.rejection import LabelMismatch, NodeAffinityMismatch, UntoleratedTaint
 from dractl.scheduler.snapshot import NodeInfo
-from dractl.views import Claim, ComputeDomain, ContainerStatus, Node, Pod, Workload, parse_timestamp
+from dractl.views import (
+    Claim,
+    ComputeDomain,
+    ContainerStatus,
+    Node,
+    Pod,
+    Workload,
+    age,
+    parse_timestamp,
+)
 
 YOUNG_NODE_SECONDS = 900
 """The age up to which a node counts as new: its drivers may still be starting."""

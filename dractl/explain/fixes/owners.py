@@ -24,9 +24,9 @@ from dractl.cluster.workloads import (
     pods_of_workload,
 )
 from dractl.explain.fixes.preference import Preference
-from dractl.explain.reasons.phrases import age, join_clauses
+from dractl.explain.reasons.phrases import join_clauses
 from dractl.objects import Raw
-from dractl.views import Pod, View
+from dractl.views import Pod, View, age
 from dractl.views.quota import DisruptionBudget
 
 

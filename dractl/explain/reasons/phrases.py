@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from dractl.allocation import CLAIM_NAME
 from dractl.cluster.devices import Holder
 from dractl.model.names import RequestRef
-from dractl.views import parse_timestamp
 
 MAX_NAMED_VALUES = 4
 """The number of values that a message names."""
@@ -151,17 +150,3 @@ def capitalize(clause: str) -> str:
 def plural(number: int, noun: str) -> str:
     """Return ``1 device`` or ``2 devices``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def age(since: str | None, now: float | None) -> str:
-    """Format how long ago a time (RFC 3339) is, as kubectl prints ages: ``5d``.
-
-    ``now`` is in seconds since 1970. The text is empty if one of the times is unknown.
-    """
-    began = parse_timestamp(since or "")
-    if began is None or now is None:
-        return ""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if now - began >= 2 * size:
-            return f"{int((now - began) // size)}{unit}"
-    return f"{max(int(now - began), 0)}s"

@@ -1,12 +1,17 @@
 """The number of copies that fit, with everything a report says about them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.capacity import Fit, MaxCopies, StrandedDevices
 from dractl.capacity.aligned_counts import AlignedCounts
-from dractl.explain.answer import Reason
+
+if TYPE_CHECKING:
+    from dractl.explain.answer import Reason
 
 
 class FitReport(Struct, frozen=True):

@@ -2,8 +2,11 @@
 share a line.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,8 +27,6 @@ from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.owners import namespace_of, workload_of
 from dractl.capacity.placing import AlignedCopies, NodeFit
 from dractl.capacity.what_if import list_unjudged_resources
-from dractl.explain.answer import Reason
-from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
 from dractl.model.shapes import Constraint
 from dractl.report.alignment.text import percent
@@ -33,6 +34,10 @@ from dractl.report.canvas import Canvas
 from dractl.report.capacity.fit_report import FitReport
 from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
+from dractl.views import age
+
+if TYPE_CHECKING:
+    from dractl.explain.answer import Reason
 
 Cells = tuple[str, ...]
 

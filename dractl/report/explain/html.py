@@ -9,7 +9,6 @@ from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.cluster.shell import NextStep
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.fleet.groups import Group
-from dractl.explain.reasons.phrases import age
 from dractl.facts.resources import word_of
 from dractl.model.order import natural
 from dractl.program import invocation
@@ -17,6 +16,7 @@ from dractl.report.alignment import html as alignment_html, svg as alignment_svg
 from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
 from dractl.report.page import cell, page, table
+from dractl.views import age
 
 _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }

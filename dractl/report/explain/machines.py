@@ -14,7 +14,7 @@ from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
-from dractl.report.capacity.json import leftover_json
+from dractl.report.capacity.fit_json import leftover_json
 from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.explain.answer import SEVERITY, Explanation, Fix
-from dractl.explain.reasons.phrases import age
 from dractl.report.canvas import Canvas
 from dractl.report.explain.text import clean_text, hang_text, release_title, verdict_mark
 from dractl.report.plain import plural, wrap
+from dractl.views import age
 
 _MIN_WIDTH = 36
 """Minimum width of a message beside its subject."""

@@ -15,13 +15,13 @@ from dractl.explain.answer import (
     NodeAnswer,
     Reason,
 )
-from dractl.explain.reasons.phrases import age
 from dractl.model.order import natural
 from dractl.program import program_name
 from dractl.report.alignment.text import alignment_lines
 from dractl.report.canvas import Canvas
 from dractl.report.explain import opening as explain_opening
 from dractl.report.plain import plural, printable, wrap
+from dractl.views import age
 
 MAX_EXPECTED_NODES = 4
 """Maximum number of NodePools in the section about coming nodes."""
