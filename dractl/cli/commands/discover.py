@@ -34,7 +34,6 @@ from dractl.report.plain import inert
 from dractl.topology import snapshot as snapshots
 from dractl.topology.diff import differences
 from dractl.topology.wire import encode
-from dractl.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -302,6 +301,7 @@ def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
     from dractl.cluster.conformance import cluster_checks
     from dractl.inputs.kubectl import list_objects, list_served_resources
     from dractl.probes import services
+    from dractl.views import View
 
     kinds = list_served_resources("resource.k8s.io", "v1")
     group = "resource.k8s.io"

@@ -4,7 +4,7 @@ fabric.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dractl.alignment.machine import list_aligned_groups, list_obstacles
+from dractl.drivers.aligned_groups import list_aligned_groups, list_obstacles
 from dractl.drivers.publication import Publication, silence
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dractl.alignment.machine import AlignedGroup, list_aligned_groups, list_obstacles
+from dractl.drivers.aligned_groups import AlignedGroup, list_aligned_groups, list_obstacles
 from dractl.drivers.publication import publication
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
 
