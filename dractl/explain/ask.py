@@ -118,9 +118,29 @@ def find_subjects(
         pods = _prefer_pending(
             [q for other in namespaces for q in _pods_of_owner(state, kind, (other, name))]
         )
+    if not pods and matches:
+        raise _no_pods_error(state, matches[0])
     if not pods:
         raise object_not_found(state, (kind,), name, namespace)
     return pods
+
+
+def _no_pods_error(state: ClusterState, subject: Question) -> InputError:
+    """Return the error for an object without pods and without a template of any.
+
+    A PodGroup names no pods: they name it in ``spec.schedulingGroup`` (kubernetes,
+    staging/src/k8s.io/api/core/v1/types.go, PodSchedulingGroup).
+    """
+    namespace, name = subject.key
+    hint = (
+        f"its pods have schedulingGroup.podGroupName: {name}"
+        if subject.kind == "PodGroup"
+        else None
+    )
+    place = "" if state.shows("Pod", namespace) else " in the input"
+    return InputError(
+        f"{subject.kind.lower()} {name} in namespace {namespace} has no pods{place}", hint=hint
+    )
 
 
 def find_by_labels(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from dractl.allocation import Features
 from dractl.capacity import Placement, gangs
 from dractl.cluster.changes import apply
-from dractl.explain import Explainer, Question, explain_each
+from dractl.errors import InputError
+from dractl.explain import Explainer, Question, explain_each, find_subjects
 from dractl.explain.fleet.batch import drop_repeated_step
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import simulate
@@ -16,8 +19,6 @@ from tests.capacity.test_placing import GPU
 from tests.explain.cluster import allocation, claim, pod, request, state_of
 
 if TYPE_CHECKING:
-    import pytest
-
     from dractl.cluster.state import ClusterState
     from dractl.explain.answer import Explanation
 
@@ -181,6 +182,15 @@ def test_pods_of_one_gang_have_one_answer() -> None:
         Explainer(state, Features.for_release("1.37")), questions, group_replicas=True
     )
     assert [answer.title for answer in answers] == ["podgroup ml/ring (8 pods)"]
+
+
+def test_group_without_pods_is_not_reported_as_unknown() -> None:
+    state = state_of(GPU, ONE, *NODES, podgroup(gang(8)))
+    with pytest.raises(InputError) as raised:
+        find_subjects(state, "podgroup/ring", "ml")
+    assert str(raised.value).startswith("podgroup ring in namespace ml has no pods")
+    assert "ml/ring" not in str(raised.value.hint)
+    assert "podGroupName: ring" in str(raised.value.hint)
 
 
 def test_groups_of_other_schedulers_are_left_alone() -> None:
