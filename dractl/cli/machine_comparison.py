@@ -14,6 +14,7 @@ from dractl.cluster import ClusterState
 from dractl.cluster.described_nodes import list_known_classes
 from dractl.errors import UsageError
 from dractl.explain import Options, Question
+from dractl.explain.build import note_invalid_objects
 from dractl.explain.fleet.machines import (
     AutoscalerQuestion,
     ByMachine,
@@ -39,6 +40,7 @@ from dractl.report.plain import plural
 MAX_SUBJECTS = 200  # subjects on all machines; fewer machines allow more
 MAX_FILLED = 250  # answers of a matrix that counts stranded devices, which takes some seconds
 _MAX_ANNOTATED = 8  # machines whose notes are printed
+_MAX_INVALID = 3  # objects that an API server would refuse, named one by one
 _WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
 
 
@@ -67,8 +69,10 @@ def compare(
     """Report which machines serve each subject; also return True if each subject has one."""
     specs = parse_machines(hardware)
     ask = partial(_find_questions, cluster)
-    subjects = len(ask(cluster.state))
+    questions = ask(cluster.state)
+    subjects = len(questions)
     _refuse_many(subjects, len(specs))
+    _notice_invalid_objects(cluster, questions)
     machines = _describe_machines(specs, target, driver_choice, verbose=bool(printing.verbose))
     slices = [
         value
@@ -94,6 +98,21 @@ def compare(
 
 def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
     return find_questions(state, cluster.sources.names, cluster.namespace, cluster.kinds)
+
+
+def _notice_invalid_objects(cluster: Cluster, questions: Sequence[Question]) -> None:
+    """Print which objects of the input an API server would refuse: no machine cures these."""
+    notes = dict.fromkeys(
+        note
+        for question in questions
+        for note in note_invalid_objects(cluster.state, cluster.features, question)
+    )
+    for note in list(notes)[:_MAX_INVALID]:
+        terminal.notice(note)
+    if len(notes) > _MAX_INVALID:
+        terminal.notice(
+            f"the API server would refuse {len(notes) - _MAX_INVALID} more objects of the input"
+        )
 
 
 def _refuse_many(subjects: int, machines: int) -> None:

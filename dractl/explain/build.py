@@ -126,7 +126,7 @@ def build(
             else None
         ),
         next=(*steps, *permissions.steps(scheduler.state.rights)),
-        notes=(*_note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
+        notes=(*note_invalid_objects(scheduler.state, scheduler.features, question), *parts.notes),
         unread=permissions.parts,
         alignment=parts.alignment,
         expected_nodes=parts.expected_nodes,
@@ -307,7 +307,7 @@ def idle_workload_steps(state: ClusterState, question: Question) -> tuple[NextSt
     return (NextStep(text, idle_workload.resume),)
 
 
-def _note_invalid_objects(
+def note_invalid_objects(
     state: ClusterState, features: Features, question: Question
 ) -> Iterator[str]:
     """Yield a sentence for each claim or template of the subject that an API server would refuse,

@@ -111,6 +111,36 @@ def test_which_machines_serve_a_claim(claim: str, capsys: pytest.CaptureFixture[
     assert " ".join(lines[7]).startswith("1 of 4 machines can serve it")
 
 
+UNNAMED = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: train, namespace: ml}
+spec: {devices: {requests: [{name: gpus, deviceClassName: gpu.nvidia.com, count: 8}]}}
+"""
+
+
+def test_a_claim_that_the_server_refuses_is_sent_to_lint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "claim.yaml"
+    path.write_text(UNNAMED)
+    assert main(["explain", "--isolated", str(path), "--hardware", "dgx-h100,p5.48xlarge"]) == 1
+    notices = " ".join(capsys.readouterr().err.split())
+    assert notices.count("the API server would refuse ResourceClaim train") == 1
+    assert "(dractl lint says where)" in notices
+    assert main(["explain", "--isolated", str(path), "--hardware", "dgx-h100", "-v"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "write deviceClassName in the request" in out
+    assert "None" not in out
+
+
+def test_a_claim_that_the_server_takes_is_not_sent_to_lint(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--isolated", claim, "--hardware", "dgx-h100"]) == 0
+    assert "would refuse" not in capsys.readouterr().err
+
+
 def test_the_comparison_as_json(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claim, "--hardware", MACHINES, "-o", "json") == 0
     found = json.loads(capsys.readouterr().out)

@@ -23,6 +23,7 @@ from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, complete_i
 from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
 from dractl.model import DeviceClass, Quantity, Target
 from dractl.model.nearest import nearest
+from dractl.program import program_name
 from dractl.scheduler import admission, charges, cycle, pre_bind, pre_enqueue, quota
 from dractl.scheduler.attempt import Scheduler
 
@@ -285,6 +286,12 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         return f"{lead} {absence}; there {verb} {abbreviate(self.classes, 5)}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if not self.device_class:
+            yield NextStep(
+                "write deviceClassName in the request, below exactly; a field in another place"
+                f" does not count ({program_name()} lint says where it stands)"
+            )
+            return
         if self.none_known:
             yield complete_input("DeviceClass")
             return
