@@ -3,7 +3,7 @@
 from dractl.explain.fleet.matrix import Cell, Matrix
 from dractl.report.canvas import Canvas
 from dractl.report.comma_separated import csv_table
-from dractl.report.plain import plural, printable
+from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
 
 _NAMED = 6  # maximum number of subjects in one line
@@ -29,7 +29,7 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     if sentence := name_unserved(matrix):
         lines.append(sentence)
     return f"{table(('MACHINE', 'SERVES', *subjects), cells, canvas)}\n" + canvas.plain(
-        "".join(f"{printable(line)}\n" for line in lines)
+        "".join(f"{part}\n" for line in lines for part in wrap(printable(line), canvas.width, "  "))
     )
 
 

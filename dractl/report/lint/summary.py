@@ -6,21 +6,21 @@ from collections import Counter
 
 from dractl.lint.finding import Report
 from dractl.report.canvas import Canvas
-from dractl.report.plain import plural
+from dractl.report.plain import plural, wrap
 
 STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
 
 def summary(report: Report, canvas: Canvas) -> str:
-    """Return one line: ``2 errors, 1 warning in 3 documents of 2 files``, and the notes."""
+    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files``, and the notes; broken
+    at words where the canvas is narrower.
+    """
     counts = [
         (report.number_of("error"), "error"),
         (report.number_of("warning"), "warning"),
         (report.number_of("info"), "info"),
     ]
-    numbers_by_severity = ", ".join(
-        canvas.paint(plural(count, noun), STYLES[noun]) for count, noun in counts if count
-    )
+    numbers_by_severity = ", ".join(plural(count, noun) for count, noun in counts if count)
     extent = f"in {plural(report.documents, 'document')}"
     if report.files or not report.documents:  # otherwise a cluster was read
         extent += f" of {plural(report.files, 'file')}"
@@ -43,7 +43,12 @@ def summary(report: Report, canvas: Canvas) -> str:
         f"{numbers_by_severity or 'nothing found'} {extent} for Kubernetes"
         f" {report.kubernetes_version}{whence}{aside}"
     )
-    return "\n".join([first, *(f"note: {note}" for note in report.notes)])
+    text = "\n".join(wrap(first, canvas.width, "  "))
+    for count, noun in counts:
+        number = plural(count, noun)
+        text = text.replace(number, canvas.paint(number, STYLES[noun]), 1) if count else text
+    notes = (wrap(f"note: {note}", canvas.width, "  ") for note in report.notes)
+    return "\n".join([text, *("\n".join(lines) for lines in notes)])
 
 
 def statistics(report: Report) -> str:
