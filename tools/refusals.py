@@ -16,6 +16,7 @@ alone, so the list may be too long, but not too short.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -257,5 +258,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def run() -> int:
+    """Run the command line; a reader that closes the pipe early (``| head``) ends it quietly."""
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit, which would raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run())

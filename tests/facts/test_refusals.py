@@ -1,6 +1,7 @@
 """The facts about refusals: their patterns, and which entry explains words."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -278,3 +279,14 @@ def test_tool_lists_formats_of_functions_called_by_prepare(tmp_path: Path) -> No
     assert done.returncode == 1
     assert "pkg/driver/driver.go:15: 'the flux capacitor %q is empty'" in done.stdout
     assert "allocatable" not in done.stdout
+    reading, writing = os.pipe()
+    os.close(reading)  # as of a reader that has ended: `tools/refusals.py list ... | head`
+    with os.fdopen(writing, "w") as pipe:
+        listed = subprocess.run(
+            [sys.executable, TOOL, "list", "acc.example.com", tmp_path],
+            check=False,
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (listed.returncode, listed.stderr) == (0, "")
