@@ -174,7 +174,7 @@ def _find_renamed_devices(earlier: Pools, later: Pools) -> Remarks:
                 "DRA382",
                 after.devices[0].subject,
                 after.devices[0].name_path,
-                f"no device of {after} has a name of before, although they are otherwise equal",
+                f"all devices of {after} have new names, although they are otherwise equal",
                 help="derive names from the hardware: claims refer to a device by its name",
                 confidence="likely",
                 related=(("before", before.devices[0].subject, before.devices[0].name_path),),

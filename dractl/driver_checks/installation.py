@@ -177,7 +177,7 @@ def _check_rights(
             "DRA391",
             subject,
             ("spec", "template", "spec", "serviceAccountName"),
-            f"service account {account[1]} may not create {_SLICES}",
+            f"service account {account[1]} is not allowed to create {_SLICES}",
             help=f"add a rule for {_SLICES} to {roles[0].kind} {roles[0].name}",
         )
     for role in roles:
@@ -248,7 +248,7 @@ def _find_unneeded(role: Manifest) -> Remarks:
                 role,
                 (*path, wildcards[0]),
                 f"{role.kind} {role.name} allows everything: {', '.join(wildcards)} has '*'",
-                help="name what the driver uses: who enters its pod has these rights everywhere",
+                help="name what the driver uses: anyone in its pod has these rights everywhere",
             )
             continue
         for group, resource, verbs in _UNNEEDED:
@@ -258,8 +258,8 @@ def _find_unneeded(role: Manifest) -> Remarks:
                     "DRA392",
                     role,
                     (*path, "resources"),
-                    f"{role.kind} {role.name} allows to {', '.join(excess)} {resource} of the"
-                    " whole cluster, which a kubelet plug-in has no use for",
+                    f"{role.kind} {role.name} allows {', '.join(excess)} on {resource} of the"
+                    " whole cluster, which a kubelet plug-in does not need",
                     help="move it to the controller's own role, or remove it",
                     confidence="likely",
                 )

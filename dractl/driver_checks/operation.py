@@ -87,7 +87,7 @@ def _check_pods(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Re
                 published_slice,
                 ("spec", "nodeName"),
                 f"{published_slice.name} is published for {node}, where no pod of the driver runs:"
-                " the scheduler sends pods there that nobody prepares",
+                " the scheduler sends pods there, and no driver prepares their claims",
                 help="delete the slice, or let the DaemonSet tolerate the node's taints",
                 confidence="likely",
             )
@@ -192,5 +192,6 @@ def _check_claims(objects: Objects, driver: str, slices: Iterable[Manifest]) -> 
                     ("status", "allocation", "devices", "results", index, "device"),
                     f"claim {claim.full_name} is in use with {pool}/{name}, which the driver does"
                     " not publish any more",
-                    help="keep a device in its slice while a claim has it; taint it if it is ill",
+                    help="keep a device in its slice while a claim has it, and taint it if it is"
+                    " unhealthy",
                 )

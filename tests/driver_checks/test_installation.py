@@ -83,9 +83,9 @@ def test_an_update_with_two_pods_needs_the_uid_of_the_pod() -> None:
 @pytest.mark.parametrize(
     ("rule", "missing"),
     [
-        (0, "may not create resourceslices"),
-        (1, "may not get ResourceClaims"),
-        (2, "may not get Nodes"),
+        (0, "is not allowed to create resourceslices"),
+        (1, "is not allowed to get ResourceClaims"),
+        (2, "is not allowed to get Nodes"),
     ],
 )
 def test_a_missing_right(rule: int, missing: str) -> None:
