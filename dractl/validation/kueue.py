@@ -112,7 +112,7 @@ def _classes(path: Path, entry: Mapping[str, Any]) -> Iterator[KueueFault]:
     for at, name in enumerate(map(text, classes)):
         yield from _name((*path, at), name)
         if name in names:
-            yield KueueFault((*path, at), f"class {name} stands twice in the mapping")
+            yield KueueFault((*path, at), f"class {name} is listed twice in the mapping")
         names.add(name)
 
 

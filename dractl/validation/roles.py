@@ -292,9 +292,8 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
         yield RoleFault(
             "slices",
             ("rules", at, "verbs"),
-            f"the role may not {' or '.join(lacking)} ResourceSlices: a driver publishes its"
-            f" devices with"
-            f" {', '.join(_SLICE_VERBS)}",
+            f"the role is not allowed to {' or '.join(lacking)} ResourceSlices: a driver publishes"
+            f" its devices with {', '.join(_SLICE_VERBS)}",
             f"add {', '.join(lacking)} to the verbs",
             _make_rule("resourceslices", lacking),
         )
@@ -305,9 +304,8 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
         yield RoleFault(
             "nodes",
             ("rules", at),
-            "the role may not get Nodes: a driver on a node reads it to become the owner of its"
-            " slices, and publishes"
-            " none without",
+            "the role is not allowed to get Nodes: a driver on a node reads its Node to become the"
+            " owner of its slices, and publishes none without that",
             'add a rule with apiGroups [""], resources [nodes] and verbs [get]',
             _make_rule("nodes", ["get"], ""),
             sure,
@@ -316,9 +314,8 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
         yield RoleFault(
             "claims",
             ("rules", at),
-            "the role may not get ResourceClaims: a driver on a node reads each claim before it"
-            " prepares it, and no pod"
-            " starts without",
+            "the role is not allowed to get ResourceClaims: a driver on a node reads each claim"
+            " before it prepares the claim, and no pod starts without that",
             f"add a rule with apiGroups [{_DRA}], resources [resourceclaims] and verbs [get]",
             _make_rule("resourceclaims", ["get"]),
             sure,
