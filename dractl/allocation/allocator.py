@@ -185,7 +185,7 @@ def _check(node: object, claims: Iterable[object]) -> None:
     for value, kind in ((node, Node), *((claim, ResourceClaim) for claim in claims)):
         if not isinstance(value, kind):
             message = f"a {kind.__name__} of dractl.model is needed, not {type(value).__name__}"
-            raise UsageError(message, hint="dractl.model.decode makes one of an object's mapping")
+            raise UsageError(message, hint="dractl.model.decode turns an object's mapping into one")
 
 
 def _by_name(classes: Iterable[DeviceClass] | Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:

@@ -185,14 +185,14 @@ def _note_unmodelled_releases(releases: Sequence[str]) -> Iterator[str]:
     names = [release for release in releases if release not in MODELLED]
     if names:
         yield (
-            f"what kube-scheduler of {_join_names(names)} does: it is taken for that of "
-            f"{MODELLED[0]}, the first that dractl knows"
+            f"what kube-scheduler of {_join_names(names)} does: dractl uses that of {MODELLED[0]}, "
+            "the first that it knows"
         )
     uncompared = [release for release in names if release not in COMPARED]
     if uncompared:
         yield (
-            f"the API servers of {_join_names(uncompared)}: their rules are those of the code, "
-            "and were not compared with a server"
+            f"the API servers of {_join_names(uncompared)}: their rules were read in the "
+            "source code, and not compared with a server"
         )
 
 
