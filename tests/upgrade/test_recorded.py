@@ -106,7 +106,7 @@ def test_differing_verdicts_of_servers_are_reported(
             if d.kind == "Namespace"
         }
         item = server.Input(document.value, tuple(document.faults))
-        found = list(server.differences([item], *targets, labels))
+        found = list(server.differences([item], *targets, labels, {}))
         expected = change(before, after)
         counted[expected] += 1
         if {(one.level, one.code) for one in found} != _codes(expected):
@@ -145,7 +145,7 @@ def test_differing_verdicts_of_servers_on_updates_are_reported(
             continue
         (document,) = load(["-"], stdin=case["update"].encode()).documents
         found = server.differences(
-            [server.Input(document.value, tuple(document.faults))], *targets, {}
+            [server.Input(document.value, tuple(document.faults))], *targets, {}, {}
         )
         said = {(one.level, one.code) for one in found}
         if said != _codes(change(before, after)):

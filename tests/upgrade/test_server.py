@@ -36,7 +36,7 @@ def differences(
 ) -> list[Finding]:
     (document,) = load(["-"], stdin=manifest).documents
     targets: list[Any] = [Target.of(release, gates) for release in (before, after)]
-    return list(server.differences([server.Input(document.value)], *targets, {}))
+    return list(server.differences([server.Input(document.value)], *targets, {}, {}))
 
 
 def test_a_dropped_field_whose_gate_was_off_breaks_nothing() -> None:
