@@ -125,6 +125,15 @@ def test_a_pool_of_another_name_on_the_node() -> None:
     assert codes(resource_slice(ONE), resource_slice(ONE, pool="gpus")) == {"DRA385"}
 
 
+@pytest.mark.parametrize(
+    ("devices", "is_renamed"), [(ONE, True), (ONE.replace("GPU-1", "GPU-9"), False)]
+)
+def test_a_renamed_pool_is_found_beside_the_old_one(devices: str, is_renamed: bool) -> None:
+    """The helper deletes the old pool 30 s later; a second pool has devices of its own."""
+    new = resource_slice(devices, pool="gpus", name="gpus")
+    assert ("DRA385" in codes(resource_slice(ONE), resource_slice(ONE) + new)) == is_renamed
+
+
 def test_a_pool_of_another_node_is_a_new_node() -> None:
     other = resource_slice(ONE, pool="node-2", node="node-2", name="other")
     assert codes(resource_slice(ONE), other) == set()
@@ -166,6 +175,19 @@ def test_a_recording_in_which_a_slice_was_deleted() -> None:
         resource_slice("gpu-1 {uuid: {string: gpu-1}}", name="b", count=1),
     ]
     assert codes("".join(recording)) == set()
+
+
+def test_hardware_of_a_deleted_slice_has_another_name_in_the_next() -> None:
+    """The slice is gone as soon as the other one announces that it is alone, not only at the end."""
+    renamed = "gpu-1 {uuid: {string: gpu-1}}\ngpu-9 {uuid: {string: gpu-0}}"
+    recording = [
+        write("a", "gpu-0", 1),
+        write("b", "gpu-1", 1),
+        *(resource_slice(renamed, name="b", count=1, generation=now) for now in (1, 1, 2)),
+    ]
+    (finding,) = check("".join(recording))
+    assert finding.code == "DRA382"
+    assert "gpu-0 is gpu-9 now" in finding.message
 
 
 def test_a_snapshot_without_all_slices_is_an_error() -> None:

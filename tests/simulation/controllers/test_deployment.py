@@ -61,7 +61,7 @@ def summary(action: ControllerAction) -> tuple[str, int]:
     return " ".join(names), len(action.pods_to_create)
 
 
-def roll_out_template(old: str, new: str, strategy: Object) -> tuple[str, int]:
+def roll_out_template(old: str, new: str, strategy: Object, rejections: int = 0) -> tuple[str, int]:
     """Return the next step of three replicas with ``old`` and ``new`` pods."""
     change = WorkloadChange(
         "Deployment",
@@ -72,6 +72,7 @@ def roll_out_template(old: str, new: str, strategy: Object) -> tuple[str, int]:
         deleted_pods=(),
         active_pods=(*pods(old), *pods(new)),
         created_uids=frozenset(new.split()),
+        rejections=rejections,
     )
     return summary(reconcile(ClusterState({}), change))
 
@@ -98,6 +99,11 @@ def test_a_rollout_stays_between_its_fenceposts(
     old: str, new: str, strategy: Object, deleted: str, created: int
 ) -> None:
     assert roll_out_template(old, new, strategy) == (deleted, created)
+
+
+def test_a_rejected_new_pod_takes_the_place_of_the_surge() -> None:
+    """The new ReplicaSet has the replica in its spec, and keeps trying (rolling.go reconcileNewReplicaSet)."""
+    assert roll_out_template("a b c", "", SURGE, rejections=1) == ("", 0)
 
 
 @pytest.mark.parametrize(
