@@ -1,4 +1,5 @@
-"""Equal input gives equal bytes: whatever the hash seed of Python is, and whatever the order of files."""
+"""Equal input gives equal bytes: whatever the hash seed of Python is, whatever the order of files on the command line and
+on the disk, and whether a cache has the answer."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from tests.flux_repository import write_repository
 from tests.planning import cluster
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+NODE = Path(__file__).resolve().parent.parent / "examples/discover/node.json"
 LABELS = {"app": "x", "tier": "batch", "team": "vision"}
 PROGRAM = """
 import contextlib, io, json, sys
@@ -51,12 +52,22 @@ kind: DeviceTaintRule
 metadata: {name: sick}
 spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: example.com/x, effect: NoExecute}}
 """
-FORMS = {"devices": ("table", "json"), "lint": ("full", "json"), "check-driver": ("full", "json")}
+FORMS = {
+    "devices": ("table", "json"),
+    "lint": ("full", "json"),
+    "check-driver": ("full", "json"),
+    "migrate": ("text", "json", "yaml"),
+    "discover": ("tree", "json"),
+    "render": ("yaml", "json"),
+}
 """The formats that are compared, unless text and JSON: the others print the same values."""
 
 
-def write_files(folder: Path) -> list[str]:
-    """Write a cluster, one file for each kind, and return the names of the files."""
+def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
+    """Write a cluster, one file for each kind, and a repository for Flux, whose files are written
+    in an order or in the opposite one. Return the names of the cluster's files.
+    """
+    write_repository(folder / "repository", is_reversed=is_reversed)
     objects = cluster.objects(
         *(cluster.machine(name, 4, labels={"zone": name, **LABELS}) for name in "abc"),
         cluster.running("x", "StatefulSet/x", "a", 0, metadata={"labels": LABELS}),
@@ -88,20 +99,34 @@ def write_files(folder: Path) -> list[str]:
 def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
     """Return the command lines whose bytes are compared, for files in an order."""
     files = [word for name in dump for word in ("-f", name)]
+    together = [*files, "-f", "repository"]
     questions = [
         ["explain", "-A", *files],
+        ["explain", "-A", *together],
+        ["explain", "pod/wanted-4", "-n", "ml", "-vv", *files],
         ["devices", *files],
         ["fit", "--shapes", "gpu=1;gpu=2;gpu=4", *files],
         ["plan", "pod/wanted-4", "-n", "ml", *files],
+        ["fit", "claim/variables", "-n", "ml", *together],
+        ["plan", "pod/wanted-4", "-n", "ml", *together],
         ["impact", "rule.yaml", *files],
+        ["impact", "rule.yaml", *together],
         ["impact", "node/b", "--drain", *files],
         ["impact", "driver/gpu.example.com", *files],
         ["upgrade", "--from", "1.34", "--to", "1.37", *files],
         ["upgrade", "--from", "1.34", "--to", "1.37", *manifests],
+        ["upgrade", "--from", "1.34", "--to", "1.37", "-v", "repository"],
+        ["upgrade", "--from", "1.34", "--to", "1.37", *together],
+        ["migrate", "repository"],
+        ["lint", "repository"],
         ["lint", *manifests, *dump],
         ["lint", "--jobs", "2", *manifests],
         ["check-driver", "snapshot-1.json", "snapshot-2.json", "--classes", "DeviceClass.json"],
+        ["check-driver", "snapshot-1.json", "--chart", "repository/charts/trainer"],
         ["check-driver", "--cluster", *files],
+        ["check-driver", "--cluster", *together],
+        ["discover", "--from", str(NODE)],
+        ["render", "--hardware", "dgx-h100"],
     ]
     return [
         [*question, "--isolated", "-o", form]
@@ -112,7 +137,12 @@ def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
 
 def run_commands(folder: Path, commands: list[list[str]], seed: str) -> list[tuple[int, str, str]]:
     """Run command lines with a hash seed; return the exit code and the output of each."""
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "DRACTL_CACHE_DIR": str(folder / "cache")}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PATH": os.pathsep.join((str(folder / "bin"), os.environ["PATH"])),
+    }
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=json.dumps(commands),
@@ -135,15 +165,19 @@ def sort_inputs(report: str) -> str:
 
 
 def test_reports_do_not_depend_on_the_hash_seed_or_the_order_of_files(tmp_path: Path) -> None:
-    dump = write_files(tmp_path)
+    folder, other_folder = tmp_path / "a", tmp_path / "b"
+    dump = write_files(folder)
+    write_files(other_folder, is_reversed=True)
     manifests = ["one.yaml", "two.yaml", "three.yaml"]
     commands = list_commands(dump, manifests)
-    reports = run_commands(tmp_path, commands, "0")
+    reports = run_commands(folder, commands, "0")
     for command, (code, out, err) in zip(commands, reports, strict=True):
         assert code in (0, 1), (command, err)
         assert out, command
     others = list_commands(dump[::-1], manifests[::-1])
-    for command, first, second in zip(
-        commands, reports, run_commands(tmp_path, others, "1"), strict=True
+    for other_reports in (
+        run_commands(other_folder, others, "1"),
+        run_commands(folder, commands, "2"),  # with the cache of the first run
     ):
-        assert first == second, command
+        for command, first, second in zip(commands, reports, other_reports, strict=True):
+            assert first == second, command

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dractl.cli.main import main
+from tests.flux_repository import write_repository
 from tests.planning import cluster
 
 if TYPE_CHECKING:
@@ -49,6 +51,16 @@ QUESTIONS = (
     ("upgrade", ["--from", "1.34", "--to", "1.37", "dump.json"]),
     ("lint", ["dump.json", "rule.json"]),
     ("check_driver", ["--cluster", "-f", "dump.json"]),
+    ("migrate", ["repository"]),
+    ("lint", ["repository"]),
+    ("upgrade", ["--from", "1.34", "--to", "1.37", "repository"]),
+    ("upgrade", ["--from", "1.34", "--to", "1.37", "-f", "dump.json", "-f", "repository"]),
+    ("explain", ["-A", "-f", "dump.json", "-f", "repository"]),
+    ("fit", ["claim/variables", "-n", "ml", "-f", "dump.json", "-f", "repository"]),
+    ("plan", ["pod/wanted", "-n", "ml", "-f", "dump.json", "-f", "repository"]),
+    ("impact", ["rule.json", "-f", "dump.json", "-f", "repository"]),
+    ("check_driver", ["--cluster", "-f", "dump.json", "-f", "repository"]),
+    ("check_driver", ["slices.json", "--chart", "repository/charts/trainer"]),
 )
 OTHER_QUESTIONS = {("explain", "csv"), ("devices", "svg")}
 """Formats of answers about described machines, and of a drawing of what is allocated."""
@@ -136,6 +148,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     dump = {"kind": "List", "apiVersion": "v1", "items": items}
     (tmp_path / "dump.json").write_text(json.dumps(dump))
     (tmp_path / "rule.json").write_text(json.dumps(RULE))
+    slices = [item for item in items if item["kind"] == "ResourceSlice"]
+    (tmp_path / "slices.json").write_text(json.dumps({**dump, "items": slices}))
+    write_repository(tmp_path / "repository", secret=PLANTED, encoded=ENCODED)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -158,7 +174,13 @@ def test_no_format_shows_a_secret(
             assert secret not in printed.out + printed.err, (form, printed.out)
 
 
-VERBOSE = {"explain": ["-vv"], "plan": ["-vv"], "impact": ["-vv"], "fit": ["-vv"]}
+VERBOSE = {
+    "explain": ["-vv"],
+    "plan": ["-vv"],
+    "impact": ["-vv"],
+    "fit": ["-vv"],
+    "upgrade": ["-v"],
+}
 
 
 @pytest.mark.usefixtures("folder")
