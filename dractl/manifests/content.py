@@ -47,7 +47,7 @@ def read_file(path: str, limit: int = MAX_FILE) -> bytes | None:
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             return file.read(limit) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
-    except OSError:
+    except (OSError, ValueError):  # a name with a null byte
         return None
 
 
