@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -96,17 +97,12 @@ def merge_surveys(surveys: Iterable[tuple[Survey, int]]) -> list[RequestSurvey]:
     """
     counted = list(surveys)
     unique = all(number == 1 for _, number in counted)
-    merged: dict[tuple[int, str], RequestSurvey] = {}
+    by_request: dict[tuple[int, str], list[RequestSurvey]] = {}
     for survey, number in counted:
         for request in survey.requests:
             key = (request.claim_index, request.request)
-            multiplied = _multiply(request, number)
-            merged[key] = (
-                multiplied
-                if key not in merged
-                else _merge_requests(merged[key], multiplied, unique=unique)
-            )
-    return list(merged.values())
+            by_request.setdefault(key, []).append(_multiply(request, number))
+    return [_merge_requests(requests, unique=unique) for requests in by_request.values()]
 
 
 def _multiply(request: RequestSurvey, number: int) -> RequestSurvey:
@@ -116,19 +112,19 @@ def _multiply(request: RequestSurvey, number: int) -> RequestSurvey:
     return replace(request, offered=request.offered * number, stages=stages)
 
 
-def _merge_requests(a: RequestSurvey, b: RequestSurvey, *, unique: bool) -> RequestSurvey:
-    stages = {_stage_key(stage): stage for stage in a.stages}
-    for stage in b.stages:
-        existing = stages.get(_stage_key(stage))
-        stages[_stage_key(stage)] = (
-            stage if existing is None else _merge_stages(existing, stage, unique=unique)
-        )
-    offered = a.offered + b.offered
+def _merge_requests(requests: Sequence[RequestSurvey], *, unique: bool) -> RequestSurvey:
+    """Merge the surveys of one request on several nodes."""
+    if len(requests) == 1:
+        return requests[0]
+    stages: dict[tuple[object, ...], list[Stage]] = {}
+    for stage in chain.from_iterable(request.stages for request in requests):
+        stages.setdefault(_stage_key(stage), []).append(stage)
+    offered = chain.from_iterable(request.offered for request in requests)
     return replace(
-        a,
-        offered=tuple(dict.fromkeys(offered)) if unique else offered,
-        stages=tuple(stages.values()),
-        wanted=max(a.wanted, b.wanted),
+        requests[0],
+        offered=tuple(dict.fromkeys(offered) if unique else offered),
+        stages=tuple(_merge_stages(same, unique=unique) for same in stages.values()),
+        wanted=max(request.wanted for request in requests),
     )
 
 
@@ -136,15 +132,18 @@ def _stage_key(stage: Stage) -> tuple[object, ...]:
     return stage.name, stage.selector, stage.constraint, stage.expression
 
 
-def _merge_stages(a: Stage, b: Stage, *, unique: bool) -> Stage:
-    kept, lost = a.kept + b.kept, a.lost + b.lost
+def _merge_stages(stages: Sequence[Stage], *, unique: bool) -> Stage:
+    if len(stages) == 1:
+        return stages[0]
+    kept = tuple(chain.from_iterable(stage.kept for stage in stages))
+    lost = tuple(chain.from_iterable(stage.lost for stage in stages))
     if unique:
         kept = tuple(dict.fromkeys(kept))
         kept_devices = set(kept)
         lost = tuple(
             {loss.device: loss for loss in lost if loss.device not in kept_devices}.values()
         )
-    return replace(a, kept=kept, lost=lost)
+    return replace(stages[0], kept=kept, lost=lost)
 
 
 def _stage_title(stage: Stage) -> str:

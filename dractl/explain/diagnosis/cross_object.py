@@ -109,8 +109,9 @@ def root_causes(
 def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Pod]]:
     """Return the pods that hold wanted devices and have not ended, with their names."""
     names = dict.fromkeys(h.pod for c in ranked for h in c.holders if h.pod and not h.finished)
-    pods = [(name, case.state.pod(parse_key(name))) for name in names]
-    return [(name, pod) for name, pod in pods if pod.node_name]
+    pods = case.state.pods
+    holders = [(name, pods.get(parse_key(name))) for name in names]
+    return [(name, pod) for name, pod in holders if pod is not None and pod.node_name]
 
 
 def _find_terminating_holders(

@@ -27,7 +27,8 @@ def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patc
     if kind != "ResourceClaimTemplate":
         return ""
     users = [user for user in pods_of_template(state, key) if user not in restarted]
-    count = sum(not state.pod(user).has_ended for user in users)
+    pods = state.pods
+    count = sum(not pods[user].has_ended for user in users)
     return f"{count} more pod{'s use' if count > 1 else ' uses'} the template" if count else ""
 
 

@@ -26,7 +26,6 @@ from dractl.explain.reasons.misfits import format_expression
 from dractl.explain.reasons.phrases import abbreviate
 from dractl.model.names import RequestRef
 from dractl.objects import Claim
-from dractl.views import Pod
 
 
 class Description(Struct, frozen=True):
@@ -212,8 +211,6 @@ def _empty(trial: Trial) -> ClusterState:
     question = trial.question
     subject = None if question.kind in CLAIMS else question.key
     pods = {
-        key: pod
-        for key, pod in trial.state.objects("Pod").items()
-        if key == subject or not Pod(pod).node_name
+        key: pod.raw for key, pod in trial.state.pods.items() if key == subject or not pod.node_name
     }
     return trial.state.with_kinds({"Pod": pods, "ResourceClaim": release_claims(trial.state)})
