@@ -88,7 +88,7 @@ def devices(
 
 
 def fit(
-    found: Fit,
+    result: Fit,
     stock: Inventory,
     stops: Sequence[str],
     stranded: Sequence[StrandedDevices],
@@ -99,16 +99,16 @@ def fit(
     """Return the page with the places of the copies; ``stock`` is the cluster with the copies in
     it.
     """
-    more = "1 more copy fits" if found.fits == 1 else f"{found.fits} more copies fit"
-    if found.undecided:
+    more = "1 more copy fits" if result.fits == 1 else f"{result.fits} more copies fit"
+    if result.undecided:
         more = f"at least {more}, undecided"
-    title = f"{describe_demand(found)}: {more}"
-    if most is not None and most.fits > found.fits:
+    title = f"{describe_demand(result)}: {more}"
+    if most is not None and most.fits > result.fits:
         title += f"; {most.fits} in the best order of placing"
     parts = []
-    near = alignments(found)
+    near = alignments(result)
     if aligned is not None:
-        near.append(f"{aligned.first} of {found.fits} with the best alignment")
+        near.append(f"{aligned.first} of {result.fits} with the best alignment")
         near += describe_aligned_counts(aligned)
     if near:
         parts.append(f"<section><h2>Alignment</h2>{bullets(near)}</section>")
@@ -124,11 +124,11 @@ def fit(
             f"<section><details><summary>{count} unusable for this"
             f" shape</summary>{table}</details></section>"
         )
-    taken = frozenset(device for node in found.nodes for device in node.devices)
+    taken = frozenset(device for node in result.nodes for device in node.devices)
     return _page(
         "Fit",
         title,
-        [*parts, *_cards(stock.devices, _by_node([found]), taken), unused],
+        [*parts, *_cards(stock.devices, _by_node([result]), taken), unused],
         stock,
         about,
         taken,
@@ -183,13 +183,13 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
         yield f"<section><h2>What still fits</h2>{_table(head, rows)}</section>"
 
 
-def _kind_and_namespace(found: Fit) -> str:
+def _kind_and_namespace(result: Fit) -> str:
     """Return the kind and the namespace of an object; "" for a shape."""
-    return " in ".join(found.subject.name.split("/")[:-1])
+    return " in ".join(result.subject.name.split("/")[:-1])
 
 
-def _nodes(found: Fit) -> int:
-    return sum(node.fits > 0 for node in found.nodes)
+def _nodes(result: Fit) -> int:
+    return sum(node.fits > 0 for node in result.nodes)
 
 
 def _by_node(fits: Sequence[Fit]) -> dict[str, tuple[tuple[str, int], ...]]:

@@ -92,20 +92,20 @@ def _sentences(group: Group) -> Iterator[str]:
 _SHOWN = 6  # pods
 
 
-def _alignment_sentences(found: GangAlignment) -> Iterator[str]:
+def _alignment_sentences(alignment: GangAlignment) -> Iterator[str]:
     """Yield the rails and NVLink domains of the pods, as far as they are known."""
-    if found.same_rails is not None:
-        used = [f"{pod} {_rails(numbers)}" for pod, numbers in found.rails.items()]
+    if alignment.same_rails is not None:
+        used = [f"{pod} {_rails(numbers)}" for pod, numbers in alignment.rails.items()]
         comparison = (
             "all pods use the same rails"
-            if found.same_rails
+            if alignment.same_rails
             else "pods use different rails, so traffic crosses them"
         )
         yield f"{comparison}: {_list_some(used)}"
-    if found.same_clique:
-        yield f"all pods are in one NVLink domain: {next(iter(found.cliques.values()))}"
-    elif found.same_clique is False:
-        used = [f"{pod} {clique or 'unknown'}" for pod, clique in found.cliques.items()]
+    if alignment.same_clique:
+        yield f"all pods are in one NVLink domain: {next(iter(alignment.cliques.values()))}"
+    elif alignment.same_clique is False:
+        used = [f"{pod} {clique or 'unknown'}" for pod, clique in alignment.cliques.items()]
         yield f"pods are in different NVLink domains: {_list_some(used)}"
 
 
@@ -176,12 +176,13 @@ def as_json(group: Group) -> dict[str, Any]:
     }
 
 
-def _alignment_json(found: GangAlignment) -> dict[str, Any]:
+def _alignment_json(alignment: GangAlignment) -> dict[str, Any]:
     return {
         "rails": {
-            pod: None if numbers is None else list(numbers) for pod, numbers in found.rails.items()
+            pod: None if numbers is None else list(numbers)
+            for pod, numbers in alignment.rails.items()
         },
-        "sameRails": found.same_rails,
-        "cliques": dict(found.cliques),
-        "sameClique": found.same_clique,
+        "sameRails": alignment.same_rails,
+        "cliques": dict(alignment.cliques),
+        "sameClique": alignment.same_clique,
     }
