@@ -147,7 +147,7 @@ class DescriptionOptions(OptionGroup, frozen=True):
 
 
 class ActionOptions(OptionGroup, frozen=True):
-    """The options for the printed or written output."""
+    """Options for the output, printed or written to files."""
 
     heading: ClassVar[str] = ACTIONS
 

@@ -115,8 +115,8 @@ AlignedOnly = Annotated[
     Option(
         "--aligned",
         help=(
-            "Count only copies whose devices are as near to each other as their node allows while "
-            "it is idle; with SHAPE@none, of those that the order of the devices makes."
+            "Count only copies whose devices are as close together as their node allows when it is "
+            "idle; with SHAPE@none, only of the copies that the order of the devices leads to."
         ),
     ),
 ]
@@ -142,7 +142,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class FitSubject(SubjectOptions, frozen=True):
-    """The options for the subject that is counted, and for the objects that are read."""
+    """Options that name the subject to count and the objects to read."""
 
     name: Name = None
 
@@ -153,7 +153,7 @@ class FitSubject(SubjectOptions, frozen=True):
 
 
 class ChangeOptions(OptionGroup, frozen=True):
-    """The options for the devices and nodes that count."""
+    """Options that limit the devices and nodes to count on."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -187,7 +187,7 @@ class ChangeOptions(OptionGroup, frozen=True):
 
 
 class CountOptions(OptionGroup, frozen=True):
-    """The options for the count."""
+    """Options that change how copies are counted."""
 
     heading: ClassVar[str] = ACTIONS
 

@@ -65,7 +65,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class InputOptions(ValuesOptions, frozen=True):
-    """The options for the changes, and for the objects that are read."""
+    """Options that name the changes and the objects to read."""
 
     heading: ClassVar[str] = INPUT
 
@@ -75,7 +75,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class ChangeOptions(OptionGroup, frozen=True):
-    """The options for the actions on a node or a driver."""
+    """Options for actions on a node or a driver."""
 
     heading: ClassVar[str] = ACTIONS
 
@@ -112,8 +112,8 @@ def command(
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """Tell what a change does to what runs: which pods end, when and why, who finds another place,
-    and what never ends.
+    """Show which pods a change affects: which pods end, when and why, which of them run again
+    elsewhere, and which never end.
 
     Files are DeviceTaintRules (with effect None: a rehearsal) or ResourceSlices with taints; a node
     is cordoned, drained or rebooted; a driver stops or restarts. Nothing is changed. The exit code

@@ -72,7 +72,7 @@ Output = Annotated[str, output_option(FORMATS)]
 
 
 class PlanSubject(SubjectOptions, frozen=True):
-    """The options for the pods that have to fit, and for the objects that are read."""
+    """Options that name the pods that have to fit and the objects to read."""
 
     name: Name = None
 
@@ -86,7 +86,7 @@ class AgainstOptions(OptionGroup, frozen=True):
 
 
 class PlanningOptions(OptionGroup, frozen=True):
-    """The options for the moves that a plan may contain."""
+    """Options that limit the moves of a plan."""
 
     heading: ClassVar[str] = ACTIONS
 

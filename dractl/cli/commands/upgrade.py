@@ -203,8 +203,8 @@ def command(
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """Tell what an upgrade breaks or changes, release by release, for the objects of a cluster and
-    for manifests.
+    """Show what an upgrade breaks or changes, release by release, in a cluster's objects and in
+    manifests.
 
     What `-f` or the cluster has is stored; manifests are created anew in each release. The cluster
     is not asked with `-f`, nor for manifests with `--from`. The exit code is 1 if something breaks.

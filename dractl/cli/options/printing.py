@@ -1,4 +1,4 @@
-"""The options of where and how a subcommand prints."""
+"""Options that choose where and how a subcommand prints."""
 
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
