@@ -257,7 +257,7 @@ def _note_beyond(files: Sequence[str]) -> Iterator[str]:
         count = "1 file" if len(files) == 1 else f"{len(files):,} files"
         more = ", ..." if len(files) > _MAX_NAMED_FILES else ""
         yield (
-            "too many or too large to be read beside the named ones:"
+            "not read, as the files beside the named ones are too many or too large:"
             f" {count} that may have DRA objects, {', '.join(files[:_MAX_NAMED_FILES])}{more}; name"
             " those that belong to them"
         )

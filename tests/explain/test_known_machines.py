@@ -40,8 +40,8 @@ def explain(instance_type: str, count: int) -> Explanation:
 @pytest.mark.parametrize(
     ("count", "words"),
     [
-        (8, "the hardware could serve it: a new p4d.24xlarge, which labels of nodes name"),
-        (16, "no new p4d.24xlarge, which labels of nodes name, would serve it either"),
+        (8, "node labels name hardware that could serve it: a new p4d.24xlarge, if all"),
+        (16, "no new p4d.24xlarge (named by node labels) would serve it either"),
     ],
 )
 def test_a_machine_of_the_clusters_kind_is_asked_where_no_node_ever_serves(

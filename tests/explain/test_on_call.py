@@ -159,7 +159,7 @@ def test_the_implicit_name_of_a_class_is_recognized(release: str) -> None:
     [
         ("nvidia.com/h100", ""),
         ("gpu.nvidia.com/gpu", ""),
-        ("amd.com/gpu", "if such devices will do"),
+        ("amd.com/gpu", "if these devices are acceptable"),
     ],
 )
 def test_the_resource_of_another_vendor_is_no_misspelling(wrong: str, effect: str) -> None:

@@ -180,7 +180,7 @@ def test_another_product_is_offered_as_something_else_to_ask_for() -> None:
         "pod/p", ANY, node("a"), node("b"), *slices, wanted, *claim_and_pod("a", "hog"), waiting()
     )
     fix = next(fix for fix in answer.fixes if "H100-NVL" in fix.title)
-    assert fix.effect == "if such devices will do"
+    assert fix.effect == "if these devices are acceptable"
     assert not any("not enough by itself" in note for note in answer.notes)
 
 

@@ -69,8 +69,8 @@ def test_large_files_beside_a_named_one_are_not_parsed_and_the_report_names_them
     assert "dump.yaml" not in parsed
     (note,) = first["notes"]
     assert note == (
-        "too many or too large to be read beside the named ones: 1 file that may have DRA objects,"
-        " dump.yaml; name those that belong to them"
+        "not read, as the files beside the named ones are too many or too large: 1 file that may"
+        " have DRA objects, dump.yaml; name those that belong to them"
     )
     assert "notes" not in report(capsys, ".", "--no-cache")
 

@@ -28,10 +28,10 @@ class KnownFault(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """``gpu.nvidia.com v0.4.0 has a known fault with such words: ...; take ... (SOURCE)``."""
+        """``gpu.nvidia.com v0.4.0 has a known fault with this message: ...; take ... (SOURCE)``."""
         row = self.breakage
         return (
-            f"{self.component} has a known fault with such words: {row.what}; "
+            f"{self.component} has a known fault with this message: {row.what}; "
             f"{row.fix} ({row.source})"
         )
 

@@ -14,7 +14,9 @@ from dractl.explain.fixes.owners import Ending
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.phrases import join_clauses
 
-SUBSTITUTE_EFFECT = "if such devices will do"  # the condition of a fix that asks for other devices
+SUBSTITUTE_EFFECT = (
+    "if these devices are acceptable"  # the condition of a fix that asks for other devices
+)
 
 
 # The aspect of the problem that a fix changes.

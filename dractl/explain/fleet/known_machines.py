@@ -31,11 +31,11 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
     serving = [f"{name}{needs}" for name, needs in judged.items() if needs is not None]
     if serving:
         yield (
-            f"the hardware could serve it: a new {' or '.join(serving)}, which labels of nodes"
-            " name, with nothing held and as its drivers publish it by default"
+            f"node labels name hardware that could serve it: a new {' or '.join(serving)}, if all"
+            " its devices are free and its drivers publish their defaults"
         )
     elif judged:
-        yield f"no new {' or '.join(judged)}, which labels of nodes name, would serve it either"
+        yield f"no new {' or '.join(judged)} (named by node labels) would serve it either"
 
 
 def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:

@@ -291,12 +291,12 @@ class NotTriedYet(Cause, frozen=True, kw_only=True):
 
 
 class NotReadable(Cause, frozen=True, kw_only=True):
-    """Objects that may not be read decide whether the subject fits."""
+    """Whether the subject fits depends on objects that the user is not allowed to read."""
 
     page = ReasonPage(
         "not-readable",
-        "what decides whether it fits may not be read",
-        "The user of the kubeconfig may not list everything that the scheduler looks at:"
+        "no permission to read what decides whether it fits",
+        "The user of the kubeconfig cannot list everything that the scheduler looks at:"
         " ResourceSlices, DeviceClasses and nodes, or the claims of other namespaces, whose devices"
         " then look free.",
         "kubectl auth can-i list resourceslices; kubectl auth can-i list resourceclaims -A",

@@ -203,7 +203,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
                 f"reset or replace {device}, which its driver calls unhealthy: drain {node} for it",
                 see_node(node).command,
             )
-        yield self._read_log(node, "it tells more than the event")
+        yield self._read_log(node, "it has more details than the event")
 
     def _switch_on(self, gate: str, why: str) -> NextStep:
         return NextStep(
@@ -291,8 +291,8 @@ class NotStarted(Cause, frozen=True, kw_only=True):
         "The pod is on its node, and its sandbox, network, volumes, image or a container cannot be"
         " made. Nothing of it runs; the kubelet tries again by itself.",
         "kubectl describe pod -n NS NAME (FailedCreatePodSandBox, FailedMount, Failed)",
-        "Mend what the kubelet's words name: the network plugin, the runtime handler, the Secret or"
-        " ConfigMap, the volume, the image. The pod then starts without being recreated.",
+        "Fix what the kubelet's message names: the network plugin, the runtime handler, the Secret"
+        " or ConfigMap, the volume, the image. The pod then starts without being recreated.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True

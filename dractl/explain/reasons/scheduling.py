@@ -482,7 +482,7 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
         "kubectl describe pod -n NS NAME (FailedScheduling); kubectl get pod -n NS NAME -o yaml"
         " (status.conditions)",
         "Read kube-scheduler's log; name gates that differ with --feature-gates; see whether a "
-        "later patch release mends it. Waiting changes nothing.",
+        "later patch release fixes it. Waiting changes nothing.",
         Progress.STOPPED,
     )
     is_root_cause = True
@@ -514,7 +514,7 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
             "kubectl get --raw /metrics | grep kubernetes_feature_enabled",
         )
         yield NextStep(
-            f"see whether a later patch release of Kubernetes {self.release} mends it: it may be "
+            f"see whether a later patch release of Kubernetes {self.release} fixes it: it may be "
             "a bug of kube-scheduler",
             "kubectl version",
         )

@@ -463,8 +463,8 @@ def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
     """Yield lines on the aligned copies that placing in order misses, and on a better request."""
     if aligned.unknown:
         yield (
-            f"  of {aligned.unknown} the alignment is not known: their slices tell neither PCIe"
-            " root nor NUMA node"
+            f"  the alignment of {aligned.unknown} is unknown: their slices name neither a PCIe"
+            " root nor a NUMA node"
         )
     if aligned.possible is not None and aligned.is_choice_missed:
         yield (

@@ -119,6 +119,6 @@ def test_the_sentence_names_version_remedy_and_source() -> None:
     words = "error applying config: MPS control daemon is not yet ready"
     state = state_of(plugin("gpu.nvidia.com", "v0.4.0"))
     (fault,) = find_faults_of_driver(words, state, "gpu.nvidia.com")
-    assert fault.sentence.startswith("gpu.nvidia.com v0.4.0 has a known fault with such words: ")
+    assert fault.sentence.startswith("gpu.nvidia.com v0.4.0 has a known fault with this message: ")
     assert "0.4.1" in fault.sentence
     assert "#1212" in fault.sentence

@@ -138,7 +138,7 @@ def test_words_without_an_entry_are_quoted_with_a_hint_to_the_log(driver: str, w
         in (answer.headline)
     )
     assert steps(answer) == [
-        f"read the log of driver {driver} on node-1: it tells more than the event"
+        f"read the log of driver {driver} on node-1: it has more details than the event"
     ]
 
 

@@ -30,7 +30,7 @@ REFUSALS = json.loads(DATA.read_text())["refusals"]
 NODE, POD, CLAIM, OTHER = "n1", "job-0", "job-0-dev-x7k2p", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 UID = "88ba1ba9-cf2e-5ba4-9881-e2a59d9424e2"
 PREFIX = "Failed to prepare dynamic resources: prepare dynamic resources: "
-LOG = "read the log of driver {} on n1: it tells more than the event"
+LOG = "read the log of driver {} on n1: it has more details than the event"
 LONGEST_EVENT = 1024  # kubernetes pkg/apis/core/validation/events.go
 
 

@@ -127,7 +127,9 @@ def test_another_product_is_offered_for_a_class_only_where_it_differs_in_numbers
         == titles
     )
     effects = [fix.effect for fix in fix_titles.fixes if "in class gpus" in fix.title]
-    assert effects == ["for every claim of the class, if such devices will do"] * len(effects)
+    assert effects == ["for every claim of the class, if these devices are acceptable"] * len(
+        effects
+    )
 
 
 def test_a_selector_accepts_the_old_and_the_new_name_of_an_attribute() -> None:
@@ -166,4 +168,4 @@ def test_another_product_is_not_a_typing_error(product: str, published: str) -> 
     assert (
         answer.fixes[0].title == f"change productName == '{product}' to '{published}' in request r"
     )
-    assert answer.fixes[0].effect == "if such devices will do"
+    assert answer.fixes[0].effect == "if these devices are acceptable"
