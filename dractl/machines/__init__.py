@@ -7,12 +7,13 @@ from dractl.facts.hardware import machine_room
 from dractl.machines import build, described
 from dractl.machines.build import as_node
 from dractl.machines.labels import labels_of_layout, setter
+from dractl.machines.layout import Layout
 from dractl.machines.spec import is_file, parse
 from dractl.model.quantity import PLENTY
 from dractl.topology import cpulist
 from dractl.topology.machine import Machine
 
-__all__ = ["as_node", "labels_of", "machine", "room_of", "setter"]
+__all__ = ["as_node", "describe_wiring", "labels_of", "machine", "room_of", "setter"]
 
 
 def machine(spec: str) -> Machine:
@@ -69,4 +70,15 @@ def labels_of(spec: str) -> dict[str, str]:
     """Return the labels that the node of such a machine certainly has. Raises UsageError, and
     InputError for errors in a file.
     """
-    return labels_of_layout(described.read(spec) if is_file(spec) else parse(spec))
+    return labels_of_layout(_layout(spec))
+
+
+def describe_wiring(spec: str) -> str | None:
+    """Return a sentence on the devices of a machine whose place is unknown; None if there are none.
+    Raises UsageError, and InputError for errors in a file.
+    """
+    return build.describe_wiring(_layout(spec))
+
+
+def _layout(spec: str) -> Layout:
+    return described.read(spec) if is_file(spec) else parse(spec)

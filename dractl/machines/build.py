@@ -177,19 +177,32 @@ def _check(layout: Layout, given: Mapping[str, int]) -> None:
 
 
 def _notes(layout: Layout) -> tuple[Note, ...]:
-    """Return a note for each value of the machine that is neither recorded nor documented, but
-    derived.
-    """
+    """Return a note for each value of the machine that is derived or unknown."""
     notes = [
         Note("hardware", f"assumed: {item.of} ({item.source})")
         for item in layout.evidence
         if item.sure == "derived"
     ]
+    wiring = describe_wiring(layout)
+    if wiring is not None:
+        notes.append(Note("hardware", wiring))
     partitioned = {product.name: mig_layout(product) for product in layout.products}
     for name, layout_of_product in partitioned.items():
         if layout_of_product is not None and layout_of_product.derived:
             notes.append(Note("hardware", f"MIG profiles of {name}: {layout_of_product.derived}"))
     return tuple(notes)
+
+
+def describe_wiring(layout: Layout) -> str | None:
+    """Return a sentence on the devices whose place is unknown; None if there are none."""
+    unwired = sum(len(root.slots) for root in layout.roots if not root.is_wired)
+    if not unwired:
+        return None
+    subject = "its device is" if unwired == 1 else f"its {unwired} devices are"
+    return (
+        f"no document says where {subject}: PCIe roots and NUMA nodes are unknown, and addresses "
+        "assumed; an answer that depends on them is not certain"
+    )
 
 
 def _host(layout: Layout, memory: int | None) -> Host:
@@ -231,6 +244,9 @@ def _place_devices(
         local = cpus_of_nodes[root.numa] or None if root.numa is not None else None
         for number, slot in enumerate(root.slots):
             bdf = slot.address or _next_address(host, number)
+            if not root.is_wired:
+                yield PciDevice(bdf=bdf, path=""), slot, None
+                continue
             port = f"{host[3:]}:{number + 1:02x}.0"
             on_root = bdf.rpartition(":")[0] == host[3:]
             bridge = None

@@ -5,7 +5,8 @@ A root is ``{numa: 0, devices: [2xH100, nic]}``. It may have a name (``root: pci
 4}``. In place of an address, a NIC can have a map with further facts: ``{address: "0000:0c:00.0",
 interface: rdma0, mtu: 9000}``. ``behind`` is the folder of the root below /sys/devices, if the root
 is not directly in /sys/devices. ``numa: null`` means that the kernel does not know the node of the
-root.
+root. ``wiring: unknown`` in place of ``root`` and ``numa`` means that no document says where the
+devices are.
 
 ``reported`` are devices that only a vendor's agent knows, by driver: ``{npu.rebellions.ai: [{name:
 rbln0, ...}]}``; ``dractl rule DRIVER`` lists the attributes. ``labels`` are labels of the node.
@@ -43,7 +44,7 @@ from dractl.manifests import Document, load as load_documents
 from dractl.topology.machine import BDF, Reported
 
 _ROOT = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}\Z")
-_ROOT_KEYS = ("root", "numa", "devices", "behind")
+_ROOT_KEYS = ("root", "numa", "devices", "behind", "wiring")
 _KEYS = {"nic": ("interface", "link", "mtu", "sriov", "subsystem", "uplink"), "nvidia": ("number",)}
 """The keys that a device can have in addition to its address, by the kind of its product."""
 _SLOT = {
@@ -172,8 +173,10 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
             raise at.error((*path, "root"), f"root {name} is described twice")
         if name is not None:
             seen[name] = path
+        is_wired = _is_wired(at, path, item)
         slots = _slots(at, (*path, "devices"), item.get("devices", []))
-        roots.append(PlannedRoot(slots, node, name, str(item.get("behind", "")).strip("/")))
+        behind = str(item.get("behind", "")).strip("/")
+        roots.append(PlannedRoot(slots, node if is_wired else None, name, behind, is_wired))
     addresses: set[str] = set()
     for number, root in enumerate(roots):
         for slot in root.slots:
@@ -183,6 +186,22 @@ def _roots(at: _At, value: Any) -> tuple[PlannedRoot, ...]:
                 )
             addresses |= {slot.address} if slot.address is not None else set()
     return tuple(roots)
+
+
+def _is_wired(at: _At, path: tuple[str | int, ...], root: dict[str, Any]) -> bool:
+    """Return False if the wiring of a root is unknown."""
+    if "wiring" not in root:
+        return True
+    if root["wiring"] != "unknown":
+        raise at.error(
+            (*path, "wiring"),
+            f"wiring must be unknown, or left out, not {root['wiring']!r}",
+            "root, numa and addresses say where devices are",
+        )
+    for key in ("root", "numa", "behind"):
+        if key in root:
+            raise at.error((*path, key), f"a root whose wiring is unknown has no {key}")
+    return False
 
 
 def _slots(at: _At, path: tuple[str | int, ...], value: Any) -> tuple[PlannedDevice, ...]:

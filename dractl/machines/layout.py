@@ -99,6 +99,8 @@ class PlannedRoot(Struct, frozen=True):
     ``/sys/devices``: Hyper-V's VMBus, for which the drivers' helper library computes no
     ``pcieRoot``.
     """
+    is_wired: bool = True
+    """False if no document says where its devices are: they have no PCIe root and no NUMA node."""
 
 
 class Provenance(Struct, frozen=True):
@@ -213,7 +215,7 @@ def unknown_product(text: str, machines: tuple[str, ...] = ()) -> UsageError:
     spellings = {name.lower(): name for name in (*products(), *machines)}
     family = [
         name
-        for name in (*names.names_with_prefix(text), *products_with_prefix(text))
+        for name in (*sorted(names.names_with_prefix(text), key=len), *products_with_prefix(text))
         if name.lower() in spellings
     ]
     if text[:1] in ("x", "X") and text[1:].lower() in spellings:

@@ -28,6 +28,8 @@ def pcie_root_fault(device: PciDevice) -> str | None:
     """
     if not _STANDARD_BDF.match(device.bdf):
         return "its PCI domain has more than four digits, which the drivers' helper library refuses"
+    if not device.path:
+        return "no document says where it is"
     if not device.path.startswith("pci"):
         return (
             f"its PCI root lies below {device.path.split('/', 1)[0]}, where the drivers' helper"

@@ -40,6 +40,7 @@ from dractl.explain.next_copy import (
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import pause_collection
+from dractl.machines import describe_wiring
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.shapes import split, split_list, spread
@@ -230,6 +231,7 @@ def command(
     if file_state is not None:
         cluster = replace(cluster, state=cluster.state.merge(file_state))
     state = _apply_changes(cluster, changes, added_nodes, driver_choice)
+    _note_wiring(added_nodes)
     _warn_claims_unseen(state)
     if subject.subject_file is not None and file_state is not None:
         subjects: list[Subject] = [(_file_subject(state, subject.subject_file, file_state),)]
@@ -320,6 +322,14 @@ def _load_cluster(
         values=subject.choose_values(against.settings()[0].charts),
     )
     return cluster_input.load_cluster(request, access, against)
+
+
+def _note_wiring(added_nodes: Sequence[AddedNodes]) -> None:
+    """Print a notice on each described machine of which no document says where its devices are."""
+    for source in dict.fromkeys(added.source for added in added_nodes if not added.is_file):
+        wiring = describe_wiring(source)
+        if wiring is not None:
+            terminal.add_aside(f"{source}: {wiring}")
 
 
 def _warn(state: ClusterState, subject: Copies) -> None:

@@ -48,7 +48,10 @@ def to_text(canvas: Canvas) -> str:
     for name in machine_names:
         layout = described.load(name)
         derived = ", ".join(item.of for item in layout.evidence if item.sure == "derived")
-        lines.append(f"{name:<{wide}}  {layout.title}{f' (derived: {derived})' if derived else ''}")
+        remarks = [f"derived: {derived}"] if derived else []
+        remarks += ["wiring unknown"] if not all(root.is_wired for root in layout.roots) else []
+        remark = f" ({'; '.join(remarks)})" if remarks else ""
+        lines.append(f"{name:<{wide}}  {layout.title}{remark}")
     kinds: dict[str, list[str]] = {}
     for product in products().values():
         kinds.setdefault(product.kind, []).append(product.name)
