@@ -130,6 +130,14 @@ def test_azure_sizes_and_oracle_shapes_without_a_machine_are_listed(tmp_path: Pa
     assert run("types", shapes).splitlines() == ["BM.GPU.X.4: gpu"]
 
 
+def test_types_that_are_left_out_have_the_reason(tmp_path: Path) -> None:
+    """AKS documents no Standard_ND40s_v3 (Karpenter's supported-gpus.yaml has it)."""
+    sizes = tmp_path / "supported-gpus.yaml"
+    sizes.write_text("standard_nd40s_v3:\n  gpu: nvidia\n  os: []\n", encoding="utf-8")
+    (line,) = run("types", sizes).splitlines()
+    assert line.startswith("standard_nd40s_v3: left out: Azure documents no such size")
+
+
 def test_googles_machine_types_without_a_machine_are_listed(tmp_path: Path) -> None:
     types = tmp_path / "deprecated_machine_types_config.go"
     types.write_text(

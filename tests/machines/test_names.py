@@ -33,7 +33,9 @@ def test_every_machine_can_be_read_and_its_evidence_is_complete(name: str) -> No
     assert not render(node, NEWEST).unpublished
     assert len({function.bdf for function in node.pci_devices}) == len(node.pci_devices)
     said = [
-        note.message.removeprefix("assumed: ") for note in node.notes if "MIG" not in note.message
+        note.message.removeprefix("assumed: ")
+        for note in node.notes
+        if "MIG" not in note.message and not note.message.startswith("no document says")
     ]
     assert [message.partition(" (")[0] for message in said] == [
         item.of for item in layout.evidence if item.sure == "derived"
@@ -306,11 +308,52 @@ def test_list_marks_derived_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "derived" not in p4
     (dgx,) = (line for line in lines if line.startswith("dgx-h100 "))
     assert dgx.endswith("(derived: PCIe roots)")
+    (edge,) = (line for line in lines if line.startswith("a3-edgegpu-8g "))
+    assert edge.endswith("(wiring unknown)")
     assert main(["render", "--list-hardware", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {item["name"] for item in found["machines"]} == set(machines.every())
     (p4,) = (item for item in found["machines"] if item["name"] == "p4d.24xlarge")
     assert p4["labels"]["karpenter.k8s.aws/instance-gpu-name"] == "a100"
+
+
+def test_devices_of_unknown_wiring_have_no_root_and_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text("roots:\n- {wiring: unknown, devices: {H100: 2}}\n")
+    node = machine(str(path))
+    assert [device.pcie_root for device in node.pci_devices] == [None, None]
+    found = render(node, NEWEST)
+    (devices,) = (
+        item["spec"]["devices"]
+        for item in found.slices
+        if item["spec"]["driver"] == "gpu.nvidia.com"
+    )
+    assert len(devices) == 2
+    for device in devices:
+        assert not {name for name in device["attributes"] if "pcieRoot" in name or "numa" in name}
+    note = "no document says where its 2 devices are"
+    assert main(["render", "--hardware", str(path), "--driver", "gpu.nvidia.com"]) == 0
+    assert note in capsys.readouterr().err
+    assert main(["fit", "--hardware", str(path), "gpu=2"]) == 0
+    captured = capsys.readouterr()
+    assert note in captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    ("root", "words"),
+    [
+        ("{wiring: guessed, devices: [H100]}", "wiring must be unknown, or left out"),
+        ("{wiring: unknown, numa: 0, devices: [H100]}", "unknown has no numa"),
+        ('{wiring: unknown, root: "pci0000:10", devices: [H100]}', "unknown has no root"),
+    ],
+)
+def test_a_wiring_that_is_unknown_excludes_places(tmp_path: Path, root: str, words: str) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text(f"roots:\n- {root}\n")
+    with pytest.raises(InputError, match=words):
+        machine(str(path))
 
 
 def test_derived_parts_are_reported_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
