@@ -8,7 +8,8 @@ tools/facts.py old [DAY]
 tools/facts.py propose DRIVER CHECKOUT
     List rows that a git checkout of the driver's repository suggests.
 tools/facts.py types DOCUMENT
-    List instance types with accelerators that no machine is of, listed by a Karpenter provider:
+    List instance types with accelerators that no machine is of, and why they are left out
+    (tools/types_left_out.json), listed by a Karpenter provider:
     AWS's website/content/en/preview/reference/instance-types.md, Azure's
     pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json; or by Google's
     Cluster Autoscaler: pkg/cloudprovider/gke/machinetypes/deprecated_machine_types_config.go.
@@ -23,6 +24,7 @@ import re
 import subprocess
 import sys
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DATA = ROOT / "dractl" / "facts" / "data"
+LEFT_OUT = ROOT / "tools" / "types_left_out.json"
+"""Instance types without a machine: patterns of names, each with the reason and its source."""
 
 
 _WIDE = 200
@@ -207,10 +211,21 @@ def unknown_types(document: str) -> list[str]:
                 if (label := _ACCELERATOR.search(match["labels"])) is not None
             }
     return [
-        f"{name}: {chip}"
+        f"{name}: {_reason_left_out(name) or chip}"
         for name, chip in sorted(accelerators.items())
         if names.canonical(name) is None
     ]
+
+
+def _reason_left_out(name: str) -> str:
+    """Return the reason why an instance type is left out; empty if there is none."""
+    rows = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
+    reasons = (
+        f"left out: {row['why']}"
+        for row in rows
+        if any(fnmatchcase(name.lower(), pattern) for pattern in row["names"])
+    )
+    return next(reasons, "")
 
 
 def list_stale_facts(today: date) -> list[str]:
