@@ -94,7 +94,9 @@ class Prover:
         step = _match_placements(before, departure, result)
         if step is None:
             return None
-        uncordon = [] if is_cordoned else [_patch_cordon(departure.cordon, value=False)]
+        uncordon = (
+            [] if is_cordoned else [_patch_cordon(result.scheduler, departure.cordon, value=False)]
+        )
         done = self._simulate(result.scheduler, uncordon, frozenset({departure.cordon}))
         return None if done is None else (done.scheduler, step)
 
@@ -109,11 +111,15 @@ class Prover:
 
 
 def _cordon(scheduler: Scheduler, node: str) -> Scheduler:
-    return scheduler.with_state(apply(scheduler.state, [_patch_cordon(node, value=True)]))
+    return scheduler.with_state(
+        apply(scheduler.state, [_patch_cordon(scheduler, node, value=True)])
+    )
 
 
-def _patch_cordon(node: str, *, value: bool) -> Patch:
-    return Patch(f"Node/{node}", ({"op": "add", "path": "/spec/unschedulable", "value": value},))
+def _patch_cordon(scheduler: Scheduler, name: str, *, value: bool) -> Patch:
+    """Return the change that `kubectl cordon` makes, or `uncordon` if ``value`` is False."""
+    spec = {**scheduler.state.node(name).spec, "unschedulable": value}
+    return Patch(f"Node/{name}", ({"op": "add", "path": "/spec", "value": spec},))
 
 
 def _mark(scheduler: Scheduler, departure: Departure) -> Scheduler:

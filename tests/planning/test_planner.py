@@ -48,6 +48,19 @@ def test_one_pod_moves_to_the_node_with_room() -> None:
     assert plan.steps[0].cordon == ("a",)
 
 
+def test_a_node_without_a_spec_is_emptied() -> None:
+    node, slices = machine("a", 2)
+    del node["spec"]
+    plan = plan_for(
+        [node, slices],
+        machine("b", 2),
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "", "b", 0),
+        waiting(2),
+    )
+    assert moves(plan) == [("x", "a", "b")]
+
+
 @pytest.mark.parametrize(
     ("app", "verdict", "moved"), [("x", "plan", [("y", "a", "b")]), ("nobody", "none", [])]
 )
