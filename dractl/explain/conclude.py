@@ -21,6 +21,7 @@ from dractl.explain.rank import Diagnosis, dominates, nodes_excluded_by_pod
 from dractl.explain.reasons.base import Cause, HeldByOthers, Progress
 from dractl.explain.reasons.cross_object import EvictionLoop, NotReadable
 from dractl.explain.reasons.devices import DeviceInUse, Tainted
+from dractl.explain.reasons.drivers import DeviceContradiction
 from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.explain.reasons.headline import Headline, HeadlineCause
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
@@ -125,13 +126,10 @@ def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Concl
     if not lasting or not conclusion.blames_holders:
         return conclusion
     deciding = conclusion.causes[0]
-    headline = Headline(
-        "never here, even on an idle node",
-        (
-            HeadlineCause(lasting[0], ": "),
-            HeadlineCause(deciding, "; right now also ", brief=True, names_holders=True),
-        ),
-    )
+    clauses = [HeadlineCause(lasting[0], ": ")]
+    if not deciding.is_same_elsewhere(lasting[0]):
+        clauses.append(HeadlineCause(deciding, "; right now also ", brief=True, names_holders=True))
+    headline = Headline("never here, even on an idle node", tuple(clauses))
     others = (cause for cause in conclusion.causes if not cause.is_same_elsewhere(lasting[0]))
     return replace(conclusion, headline=headline, causes=(lasting[0], *others))
 
@@ -322,12 +320,23 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
         )
         notes = (*conclusion.notes, *map(diagnosis.case.say, underlying))
         return replace(conclusion, headline=headline, notes=notes, behind=underlying)
-    headline = replace(headline, root_cause=underlying[0])
+    if _explains(underlying[0], conclusion.causes):
+        headline = replace(headline, root_cause=underlying[0])
     return replace(
         conclusion,
         headline=headline,
         causes=(*conclusion.causes[:1], *underlying, *conclusion.causes[1:]),
     )
+
+
+def _explains(underlying: Cause, causes: Sequence[Cause]) -> bool:
+    """Return True if a cause may stand before the verdict: a value that keeps devices from a
+    selector explains only a verdict that this selector decides.
+    """
+    if not isinstance(underlying, DeviceContradiction):
+        return True
+    deciding = causes[0] if causes else None
+    return isinstance(deciding, SelectorFalse) and deciding.selector == underlying.selector
 
 
 def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:

@@ -338,6 +338,16 @@ def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
     assert kinds(answer)[0] != "device-in-use"
 
 
+def test_a_lasting_cause_is_not_repeated_as_one_of_the_moment() -> None:
+    """A share of a device in use, and of an idle one, is too small for the same demand."""
+    memory = {"memory": {"value": "80Gi"}}
+    slices = slice_of(GPU, "a", {"name": "gpu-0", "capacity": memory})
+    wanted = request("r", "gpu", capacity={"requests": {"memory": "96Gi"}})
+    held = holder("x", "a", "gpu-0")
+    answer = explain(CLASS, node("a"), slices, *held, claim("c", wanted), pod("p", USES))
+    assert answer.headline.count("wants 96Gi") == 1
+
+
 def test_a_gate_alone_blocks_the_pod() -> None:
     gated = pod("p", USES, spec={"schedulingGates": [{"name": "example.com/budget"}]})
     answer = explain(CLASS, *machine("a"), claim("c", request("r", "gpu")), gated)
