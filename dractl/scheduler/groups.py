@@ -222,8 +222,8 @@ def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[s
     """Return the bare names of plain attributes in which the devices of two slices differ; None if
     they also differ elsewhere.
 
-    Comparing is faster than :func:`_base_hash`: equal parts of a large YAML dump are the same
-    object, and those of a JSON dump are small.
+    Comparing is faster than :func:`_base_hash`, even where equal parts are not the same object:
+    only those of a JSON list of 16 MiB or more are (:mod:`dractl.manifests.jsontext`).
     """
     ours, theirs = first.spec, second.spec
     if ours.shared_counters or theirs.shared_counters or len(ours.devices) != len(theirs.devices):
