@@ -22,6 +22,7 @@ from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
 from dractl.explain.reasons.base import Cause, ClaimCause
+from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.misfits import format_expression
 from dractl.explain.reasons.phrases import abbreviate
 from dractl.model.names import RequestRef
@@ -91,7 +92,7 @@ def _causes_of(
         for each in constraints or (demand,)
     ]
     causes = (_rename_claims(cause, i.case, case) for i in alone for cause in i.causes[:1])
-    return tuple(dict.fromkeys(causes))
+    return tuple(dict.fromkeys(_keep_existing_classes(case, cause) for cause in causes))
 
 
 def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
@@ -185,6 +186,20 @@ def _obstacle(
 ) -> Obstacle:
     have = "; ".join(map(case.say, causes))
     return Obstacle(demand.kind, demand.object, demand.want, have, nearest.nodes, causes[0].code)
+
+
+def _keep_existing_classes(case: Case, cause: Cause) -> Cause:
+    """Return a cause that suggests only classes of the cluster, and none that the trial added."""
+    if not isinstance(cause, ClassMissing):
+        return cause
+    names = {name for _, name in case.state.objects("DeviceClass")}
+    return replace(
+        cause,
+        nearest=cause.nearest if cause.nearest in names else None,
+        classes=tuple(name for name in cause.classes if name in names),
+        substitutes=tuple(name for name in cause.substitutes if name in names),
+        none_known=not case.state.covers("DeviceClass"),
+    )
 
 
 # -- when --

@@ -10,7 +10,8 @@ from dractl.explain.reasons.headline import Clauses
 
 _ROOM = 77  # columns of the first line without its mark
 _JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
-_COMMA = re.compile(r", (?=and |but |which |whose )")
+_SUBCLAUSE = re.compile("and |but |which |whose ")
+_COMMA = re.compile(rf", (?={_SUBCLAUSE.pattern})")
 # Number of words from which a text before a colon is a clause, not a name such as ``request gpu``
 _CLAUSE = 4
 
@@ -21,7 +22,10 @@ def lines(e: Explanation) -> list[str]:
     The first line has at most 77 columns if the sentence has a clause that is short enough.
     """
     first, *others = split_clauses(e.clauses) if e.clauses is not None else [e.headline]
-    return [first + _count_obstacles(e), *others]
+    count = _count_obstacles(e)
+    if count and others and _SUBCLAUSE.match(others[0]):  # it continues the first line
+        return [first, *others, count.removeprefix("; ")]
+    return [first + count, *others]
 
 
 def _count_obstacles(e: Explanation) -> str:

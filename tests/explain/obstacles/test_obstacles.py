@@ -339,13 +339,27 @@ def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
 
 
 def test_a_lasting_cause_is_not_repeated_as_one_of_the_moment() -> None:
-    """A share of a device in use, and of an idle one, is too small for the same demand."""
-    memory = {"memory": {"value": "80Gi"}}
-    slices = slice_of(GPU, "a", {"name": "gpu-0", "capacity": memory})
+    gpu = device("gpu-0", capacity={"memory": "80Gi"})
     wanted = request("r", "gpu", capacity={"requests": {"memory": "96Gi"}})
-    held = holder("x", "a", "gpu-0")
-    answer = explain(CLASS, node("a"), slices, *held, claim("c", wanted), pod("p", USES))
+    slices = slice_of(GPU, "a", gpu)
+    answer = explain(CLASS, node("a"), slices, claim("c", wanted), pod("p", USES))
     assert answer.headline.count("wants 96Gi") == 1
+
+
+def test_a_class_that_the_search_adds_is_not_suggested() -> None:
+    roots = ("pci0000:00", "pci0000:10")
+    pair = (device(f"gpu-{root[-2]}", type="gpu", **{ROOT: root}) for root in roots)
+    aligned = {"requests": ["gpu", "nic"], "matchAttribute": ROOT}
+    requests = request("gpu", "gpu.nvidia.com", 2), request("nic", "dranet")
+    answer = explain(
+        node("a"),
+        slice_of("gpu.nvidia.com", "a", *pair),
+        slice_of("dra.net", "a", device("nic-0", **{ROOT: roots[0]})),
+        claim("c", *requests, constraints=[aligned]),
+        pod("p", USES),
+    )
+    assert kinds(answer) == ["class", "class", "constraint"]
+    assert not any("there is only" in reason.message for reason in answer.reasons)
 
 
 def test_a_gate_alone_blocks_the_pod() -> None:
