@@ -113,8 +113,8 @@ class AllocationSearch:
         if depth == len(self.order):
             self._try_choice(choice)
             return
-        # Each incomplete choice costs an allocation, which is worth it once complete choices were
-        # infeasible.
+        # Trying an incomplete choice costs one run of the allocator. It pays only after a complete
+        # choice was infeasible, since it can rule out many such choices at once.
         if self.met_infeasible_choice and choice and self._allocate(choice) is None:
             return
         request = self.order[depth]

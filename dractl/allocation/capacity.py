@@ -46,7 +46,7 @@ class Arithmetic(Struct, frozen=True):
     """True if quantities calculate as in 1.38."""
 
     def convert(self, quantity: Quantity) -> Quantity:
-        """Return the quantity as the release calculates with it, and prints it."""
+        """Return the quantity in the form in which the release calculates with it and prints it."""
         return SaturatingQuantity.of(quantity) if self.saturates else quantity
 
 

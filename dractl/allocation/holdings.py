@@ -53,7 +53,7 @@ class Holdings:
         self.picks: list[tuple[int, int]] = []
         claims = max((slot.claim for slot in problem.slots), default=-1) + 1
         self.results = [0] * claims
-        # devices that are being allocated, by any claim and by each
+        # devices allocated in this search, for all claims together and for each claim
         self.used = 0
         self.used_by = [0] * claims
         self.trackers = [
@@ -175,7 +175,7 @@ class Holdings:
         return self.fits(number, first + index)
 
     def _reject(self, undo: Undo) -> None:
-        """Undo the changes for a device that is rejected; early releases forget its counters."""
+        """Undo the changes for a rejected device; early releases leave its counters charged."""
         if self.rules.leaks:
             for constraint in self.trackers[self.slots[undo.slot].claim][: undo.trackers]:
                 constraint.remove(undo.slot)

@@ -16,7 +16,9 @@ from dractl.allocation.problem import Charge, SearchProblem, bits
 
 
 class Block(Struct, frozen=True):
-    """Devices that are connected through the counters that they charge, all of one ledger."""
+    """Devices that charge common counters, directly or through other devices of the block. All of
+    these counters are in one ledger.
+    """
 
     first: int
     devices: int
@@ -45,9 +47,10 @@ class Symmetry:
         """Group the devices in blocks.
 
         ``kinds`` has a number for each device, which is equal for devices that differ only in the
-        counters that they charge. ``places`` has, for each device, the number of its shape, the
-        first equivalent device in the shape, and its block. ``fixed`` and ``counters`` are the
-        devices and (ledger, counter) pairs that are in no block.
+        counters that they charge. ``places`` maps a device to three values: the number of its
+        shape, the position in the shape of the first device equivalent to it, and its block.
+        ``fixed`` has the devices, and ``counters`` the (ledger, counter) pairs, that are in no
+        block.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)

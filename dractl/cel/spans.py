@@ -111,9 +111,9 @@ class Spans:
         token = self.tokens[i]
         if "." not in node.name:
             return token.span
-        if token.text == ".":  # a dotted variable is placed at its last dot
+        if token.text == ".":  # a dotted variable has the offset of its last dot
             i += 1
-        elif token.kind == "name":  # or at its first part
+        elif token.kind == "name":  # or the offset of its first part
             parts = node.name.count(".")
             while parts and i + 2 < len(self.tokens) and self.tokens[i + 1].text == ".":
                 i, parts = i + 2, parts - 1
@@ -122,7 +122,7 @@ class Spans:
 
     def _select(self, node: Select) -> Span:
         i = self._index_at(node.offset)
-        if node.test:  # the place of has(...) is its parenthesis, or the replacement
+        if node.test:  # the offset of has(...) is inside the call: search back for its name
             while i > 0 and self.tokens[i].text != "has":
                 i -= 1
             opening = self.tokens[i + 1].start if i + 1 < len(self.tokens) else self.tokens[i].start
@@ -191,8 +191,8 @@ class Spans:
         return self.tokens[i - 1].text if i is not None and is_name(self.tokens[i - 1]) else ""
 
     def is_generated(self, node: Node) -> bool:
-        """Return True if a call is part of a macro's expansion, since the name at its offset is
-        another one.
+        """Return True if a macro's expansion made the call: the source has another name at its
+        offset.
         """
         if not isinstance(node, Call):
             return False

@@ -320,7 +320,9 @@ class SchedulerAnswer(Struct, frozen=True):
     claims: str
     gangs: str
     quota: str
-    """Predicates of sentences: how it treats claims, groups and quotas."""
+    """The treatment of quotas. As with ``claims`` and ``gangs``, it is the end of a sentence
+    that begins with the scheduler's name.
+    """
     group: str
     queue: str
     """The group and the queue that the pod names."""

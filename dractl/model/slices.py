@@ -27,8 +27,8 @@ class DeviceAttribute(Struct, frozen=True):
     """An attribute of a device."""
 
     type: AttributeType | None
-    """The type; None if the object lacks all of the fields, such as an object stored while its gate
-    was on and read while it is off.
+    """The type; None if the attribute has none of the value fields. That happens if it was stored
+    while the gate of its field was on, and is read while the gate is off.
     """
     value: int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None
     """The value by ``type``: int, bool, str (also for a version: its text), or a tuple of these."""

@@ -15,8 +15,8 @@ from dractl.scheduler.snapshot import diff_objects
 T = TypeVar("T")
 
 DevicesInUse = Mapping[PoolName, frozenset[object]]
-"""The devices in use of each pool: the name of a device; for a shared one, with the share in
-use.
+"""The devices in use, by pool. A device is given by its name; a shared device by its name with
+``"share"``, or with the capacity that is consumed.
 """
 
 _NOTHING_HELD = AllocatedState()
@@ -80,11 +80,11 @@ def _holdings(
 
 
 def _plain_holding(claim: Raw) -> AllocatedState | None:
-    """Return the holding of a claim that is not allocated, or whose results have only names; None
-    for other claims.
+    """Return the holding of a claim that is not allocated, or whose results only name request,
+    driver, pool and device; None for other claims.
 
-    Most claims of a large cluster are like that, and decoding them would take a tenth of the time
-    of an answer.
+    Most claims of a large cluster are of this kind, and decoding them would take a tenth of the
+    time of an answer.
     """
     if not at(claim, "status", "allocation"):
         return _NOTHING_HELD

@@ -174,8 +174,8 @@ class PciDevice(Struct, frozen=True):
     vendor_name: str | None = None
     device_name: str | None = None
     installed_name: str | None = None
-    """An NVIDIA GPU's name in the pci.ids installed on the machine, if
-    ``device_name`` is another.
+    """An NVIDIA GPU's name in the pci.ids installed on the machine, if it differs from
+    ``device_name``.
     """
     driver: str | None = None
     kind: Kind = "other"
@@ -456,11 +456,11 @@ class Gpu(Struct, frozen=True):
     ``unknown`` if NVML does not report it.
     """
     refused: str | None = None
-    """A fact for which NVML returns an error that the vendor's driver does not tolerate, and the
-    error.
+    """``FACT (ERROR)`` if NVML fails to report a fact of the GPU with an error that stops the
+    vendor's driver.
     """
     mig_refused: str | None = None
-    """A fact of the MIG devices for which NVML returns such an error, and the error."""
+    """``FACT (ERROR)`` if NVML fails in this way for a fact of the GPU's MIG devices."""
 
 
 class Nvidia(Struct, frozen=True):

@@ -147,7 +147,7 @@ class InputOptions(OptionGroup, frozen=True):
 
 
 class MachineOptions(OptionGroup, frozen=True):
-    """Devices beside the cluster's, and the nodes and drivers that are listed."""
+    """Devices that are added to the cluster's, and the nodes and drivers that are listed."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -195,8 +195,8 @@ class TableOptions(OptionGroup, frozen=True):
 
     @property
     def projection(self) -> Projection | None:
-        """Return the projection of the JSON that is printed; None for a format. Raises
-        UsageError.
+        """Return the projection that ``-o`` selects from the JSON; None if ``-o`` is a format
+        instead. Raises UsageError.
         """
         return parse_projection(
             self.output, "devices", capacity_json.DEVICE_FIELDS, headers=not self.no_headers
@@ -302,7 +302,7 @@ def _load_cluster(
 
 
 def _refuse_empty(cluster: Cluster) -> None:
-    """Raise InputError if files have no object of a cluster, although their content is known."""
+    """Raise InputError if the files are empty or are reports of dractl, not a cluster."""
     if cluster.sources.live or any(cluster.state.kinds):
         return
     if advice := describe_unusable_input(cluster.sources.files):

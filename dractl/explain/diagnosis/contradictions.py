@@ -61,7 +61,7 @@ def _list_lost_devices(case: Case, cause: SelectorFalse) -> list[DeviceID]:
 
 
 def _from_facts(cause: SelectorFalse, readings: Sequence[_Reading]) -> DeviceContradiction | None:
-    """Return a value that is impossible by the facts of the driver, if all devices have it."""
+    """Return a value that the driver's facts show to be wrong, if all of the devices have it."""
     for driver in {reading.device.driver for reading in readings} & {*names()}:
         for fact in facts_about(driver).contradictions:
             wrong = [

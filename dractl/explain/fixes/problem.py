@@ -28,7 +28,7 @@ Part = TypeVar("Part", Request, Constraint)
 
 
 class GangContext(Struct, frozen=True):
-    """A gang that starts only if one of its pods fits."""
+    """A gang that does not start, because one of its pods does not fit."""
 
     state: ClusterState
     """The cluster as it is."""
@@ -42,7 +42,9 @@ class FixProblem(Struct, frozen=True):
     """A subject that does not fit, as the input of makers of fixes."""
 
     case: Case
-    """The attempt; for a gang, that of the pod at which it stops, beside its pods that fit."""
+    """The attempt for the subject. For a gang, it is the attempt for the pod at which the gang
+    stops, made after those of its pods that fit were placed.
+    """
     causes: tuple[Cause, ...]
     """The causes, beginning with the headline's."""
     owners: Owners
@@ -50,9 +52,11 @@ class FixProblem(Struct, frozen=True):
     gang: GangContext | None = None
     """The gang for which the pod waits."""
     authored: Trial | None = None
-    """Cluster and subject as people wrote them, where obstacles are lifted in the case."""
+    """The cluster and the subject with all obstacles, after the earlier corrections of a plan. It
+    is set only if obstacles are lifted in ``case``.
+    """
     whole: Case | None = None
-    """The case without lifted obstacles, if they are lifted in ``case``."""
+    """The case before any obstacle is lifted. It is set only if some are lifted in ``case``."""
     obstacles: Obstacles = Obstacles()
     """The obstacles between the subject and its nearest nodes."""
 
@@ -95,7 +99,7 @@ class FixProblem(Struct, frozen=True):
 
     @property
     def demanding_pod(self) -> Raw:
-        """The pod with only the demands that are left in the case."""
+        """The pod of the case, without the demands that are lifted there."""
         return self.case.question.value
 
     @property
@@ -119,7 +123,7 @@ class FixProblem(Struct, frozen=True):
         return Patch(self.target, operations)
 
     def requests(self) -> Iterator[tuple[NodeVerdict, RequestSurvey]]:
-        """Yield every request on every surveyed node that cannot allocate."""
+        """Yield each request on each surveyed node where the claims cannot be allocated."""
         surveys = self.case.refusing
         for verdict in self.case.attempt.nodes:
             survey = surveys.get(verdict.name)

@@ -23,7 +23,9 @@ _MODULE_ORDER = (
     ),
     *("nodes", "schedulers", "scheduling", "running", "workloads", "cross_object"),
 )
-"""The order in which ``dractl rule`` lists the codes; other modules come last."""
+"""The modules in the order in which ``dractl rule`` lists their codes; modules that are not named
+here come last.
+"""
 _NAMES = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])} - {
     "registry"
 }
