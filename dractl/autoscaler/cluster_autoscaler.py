@@ -46,18 +46,23 @@ def _find_flag_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
     name, flag = f"{TITLE} {settings.version}", f"--{facts.flag}"
     default = facts.default_in(settings.version)
     if default is None:
-        reason = f"{name} does not know claims: a node comes only if the pod lacks something else"
+        reason = (
+            f"{name} does not know claims: it launches a node only if the pod also lacks something"
+            " else"
+        )
         return ClaimLimit("unknown", reason, f"use {TITLE} {facts.recommended} or later")
     if default.locked:
         if settings.handles_claims is False:
-            return ClaimLimit("never", f"{name} does not start with {flag}=false", f"remove {flag}")
+            return ClaimLimit(
+                "never", f"{name} refuses to start if {flag} is false", f"remove {flag}"
+            )
         return None
     if settings.handles_claims or (settings.handles_claims is None and default.value):
         return None
     origin = "by default" if settings.handles_claims is None else "here"
     reason = (
-        f"{name} ignores claims, since {flag} is false {origin}: a node comes only if the pod lacks"
-        " something else"
+        f"{name} ignores claims, since {flag} is false {origin}: it launches a node only if the"
+        " pod also lacks something else"
     )
     return ClaimLimit(
         "unknown",

@@ -50,7 +50,7 @@ class GateEvidence(Struct, frozen=True):
         """Return the fact that the object shows."""
         return (
             f"feature gate {self.gate}, off by default in Kubernetes {release}, is on here:"
-            f" {self.object} has {self.field} (--feature-gates {self.gate}=false says otherwise)"
+            f" {self.object} has {self.field} (to override: --feature-gates {self.gate}=false)"
         )
 
 

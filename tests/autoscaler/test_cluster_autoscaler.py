@@ -38,7 +38,7 @@ def settings(version: str, *arguments: str) -> ClusterAutoscaler:
         ("1.32.0", (f"{FLAG}=true",), None, ""),
         ("1.32.0", ("--enable_dynamic_resource_allocation=1",), None, ""),
         ("1.36.1", (), None, ""),
-        ("1.35.0", (f"{FLAG}=false",), "never", "does not start"),
+        ("1.35.0", (f"{FLAG}=false",), "never", "refuses to start"),
         ("1.36.1", ("--cloud-provider=clusterapi",), "unknown", "incomplete"),
         ("1.35.0", ("--cloud-provider", "clusterapi"), "unknown", "incomplete"),
         ("1.36.9", ("--cloud-provider=clusterapi",), None, ""),

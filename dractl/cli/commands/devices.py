@@ -63,7 +63,7 @@ Namespace = Annotated[
     ),
 ]
 AllNamespaces = Annotated[
-    bool, Option("--all-namespaces", "-A", help="Devices whoever holds them; the default.")
+    bool, Option("--all-namespaces", "-A", help="Devices of all holders; the default.")
 ]
 Labels = Annotated[
     str | None,
@@ -111,7 +111,7 @@ ByAlignment = Annotated[
     bool,
     Option(
         "--alignment",
-        help="Show what is allocated by its share of the best alignment, the worst first.",
+        help="Show each pod's or claim's share of the best alignment, the worst first.",
     ),
 ]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
@@ -142,7 +142,7 @@ class InputOptions(OptionGroup, frozen=True):
         if names := classify_arguments(self.arguments or (), (), ()).names:
             raise InputError(
                 f"{names[0]}: no such file",
-                hint="devices takes files; --node, --driver and --class choose",
+                hint="devices takes files; choose devices by --node, --driver and --class",
             )
 
 
@@ -232,7 +232,7 @@ def command(
     output, projection = table.choose_format(printing), table.projection
     common.choose("--by", listing.by, GROUPS)
     if inputs.selector is not None:
-        terminal.notice("--selector is called --cel, and goes with the next release")
+        terminal.notice("--selector is called --cel now; the next release removes the old name")
     if output == "svg" and not listing.alignment:
         raise UsageError(
             "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
@@ -444,7 +444,7 @@ def _render_alignment(uses: tuple[Use, ...], output: str, to_file: object) -> st
         for use in uses[:_MAX_PANELS]
     ]
     if not panels:
-        raise InputError("nothing is allocated whose devices belong together")
+        raise InputError("no pod or claim uses devices that belong together")
     return alignment_svg.render(panels) + "\n"
 
 

@@ -8,7 +8,7 @@ Compares `resourceSliceCount` of all slices of a pool's newest generation.
 
 The scheduler compares the number of slices with the count of whichever slice it happens to see
 first. So the pool is complete for one scheduling attempt and incomplete for the next, and after a
-restart of the scheduler it may be lost.
+restart of the scheduler it may stay incomplete.
 
 ## How to fix
 
