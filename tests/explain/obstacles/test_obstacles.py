@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -15,6 +16,8 @@ from dractl.explain.ask import find_subjects
 from dractl.explain.explain import Explainer
 from dractl.explain.obstacles.demands import Demand, NodeLabel, demand_of_stop
 from dractl.explain.obstacles.search import smallest_subset
+from dractl.resources import data_dir
+from dractl.scheduler import admission, pre_enqueue, quota
 from dractl.scheduler.stops import Stop
 from tests.explain.cluster import (
     allocation,
@@ -182,6 +185,30 @@ def test_every_stop_but_two_is_a_demand_that_can_be_lifted() -> None:
         "ClassMissing",
         "PodsNotCreated",
     }
+
+
+def test_stops_before_the_scheduling_cycle_are_obstacles_before_the_nodes() -> None:
+    modules = (admission.__name__, pre_enqueue.__name__, quota.__name__)
+    kinds_of_stops = [kind for kind in Stop.__subclasses__() if kind.__module__ in modules]
+    assert kinds_of_stops
+    for kind in kinds_of_stops:
+        demand = demand_of_stop(kind(*(MagicMock() for _ in kind.__struct_fields__)))
+        assert demand is None or demand.is_before_nodes, kind.__name__
+
+
+def kinds_of(demand: type[Demand]) -> Iterator[str]:
+    """Yield the kinds of a class of demands and of those below it."""
+    if "kind" in vars(demand):
+        yield demand.kind
+    for child in demand.__subclasses__():
+        yield from kinds_of(child)
+
+
+def test_schema_lists_the_kind_of_every_demand() -> None:
+    schema = json.loads((data_dir("schemas") / "dractl" / "explain-v1.json").read_text("utf-8"))
+    obstacle = schema["$defs"]["answer"]["properties"]["obstacles"]["items"]["properties"]
+    _, _, listed = obstacle["kind"]["description"].rstrip(".").partition(": ")
+    assert set(listed.split(", ")) == set(kinds_of(Demand))
 
 
 def test_obstacles_behind_a_misspelt_claim_are_judged_with_the_meant_one() -> None:
