@@ -64,7 +64,10 @@ def node(row: Breakage, version: str) -> dict[str, Any]:
 
 
 def example_of(pattern: str) -> str:
-    """Return words that a pattern of a known fault matches."""
+    r"""Return words that a pattern of a known fault matches.
+
+    It knows patterns of words with ``.*``, ``\d+``, ``(?:a|b)`` and ``(?:a)?``.
+    """
     text = re.sub(r"\(\?:([^()|]*)(?:\|[^()]*)?\)\??", r"\1", pattern)
     return re.sub(r"\\d\+", "7", text).replace(".*", "").replace("\\", "").replace("?", "")
 
@@ -93,6 +96,7 @@ def test_fault_is_in_the_version_before_its_fix(row: Breakage) -> None:
 def test_words_name_a_fault_only_before_its_fixed_release(row: Breakage) -> None:
     for pattern in row.words:
         words = f"NodePrepareResources failed: {example_of(pattern)} (7)"
+        assert row.has_words(words), f"{pattern}: example_of cannot make an example of it"
         assert row.what in find(row, version_before(row), words), pattern
         assert row.what not in find(row, row.fixed, words)
     assert row.what not in find(row, version_before(row), "something else")
