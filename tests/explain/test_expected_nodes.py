@@ -198,7 +198,7 @@ def cluster_autoscaler(version: str, *arguments: str) -> dict[str, Any]:
     ("version", "arguments", "verdict", "words"),
     [
         ("1.34.5", (), "unknown", "ignores claims"),
-        ("1.36.1", ("--enable-dynamic-resource-allocation=false",), "never", "does not start"),
+        ("1.36.1", ("--enable-dynamic-resource-allocation=false",), "never", "refuses to start"),
         ("1.36.1", ("--cloud-provider=clusterapi",), "unknown", "incomplete"),
         ("1.36.1", ("--cloud-provider=oci",), "unknown", "does not know the devices"),
     ],
