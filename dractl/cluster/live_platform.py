@@ -5,15 +5,14 @@ roles, webhooks, admission policies, and the definitions of programs that read c
 from collections.abc import Callable
 from typing import Any
 
-from dractl.cluster.platform_objects import PlatformObjects
+from dractl.cluster.platform_objects import DEFINITION, PlatformObjects, defines_kind_of
 from dractl.facts.helpers import helpers
 from dractl.inputs import kubectl
 from dractl.inputs.kubectl import KubectlResult, Login
-from dractl.objects import Raw, mapping, text
+from dractl.objects import Raw
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
-_DEFINITION = "CustomResourceDefinition"
 _CALLS = (
     {
         f"clusterroles.{_RBAC}": "ClusterRole",
@@ -28,7 +27,7 @@ _CALLS = (
     # Not every release serves them: kubectl fails as a whole for a resource that is not served.
     {f"validatingadmissionpolicies.{_ADMISSION}": "ValidatingAdmissionPolicy"},
     {f"mutatingadmissionpolicies.{_ADMISSION}": "MutatingAdmissionPolicy"},
-    {"customresourcedefinitions.apiextensions.k8s.io": _DEFINITION},
+    {"customresourcedefinitions.apiextensions.k8s.io": DEFINITION},
     # It has the gates of KubeVirt's support of claims; no other workload or object has them.
     {"kubevirts.kubevirt.io": "KubeVirt"},
 )
@@ -57,10 +56,9 @@ def _concerns_claims(value: Raw) -> bool:
     """Return False for the definition of a custom resource whose program reads no claims: clusters
     have hundreds of them, with long schemas.
     """
-    if value.get("kind") != _DEFINITION:
-        return True
-    group = text(mapping(value.get("spec")).get("group"))
-    return any(group.endswith(program.group) for program in helpers().programs)
+    return value.get("kind") != DEFINITION or any(
+        defines_kind_of(value, program) for program in helpers().programs
+    )
 
 
 def _objects_of(call: dict[str, str], result: KubectlResult) -> list[dict[str, Any]]:

@@ -4,6 +4,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from dractl.facts.helpers import Program
+from dractl.objects import Raw, mapping, text
+
+DEFINITION = "CustomResourceDefinition"
+
 
 class PlatformObjects(Struct, frozen=True):
     """Roles, webhooks and admission policies of a cluster, and definitions and configurations of
@@ -15,3 +20,10 @@ class PlatformObjects(Struct, frozen=True):
     """The kinds that were read, even where the cluster has no object of them."""
     forbidden: frozenset[str] = frozenset()
     """The kinds that may not be read."""
+
+
+def defines_kind_of(value: Raw, program: Program) -> bool:
+    """Return True if an object is the definition of a kind of a program."""
+    return value.get("kind") == DEFINITION and program.owns(
+        text(mapping(value.get("spec")).get("group"))
+    )

@@ -69,6 +69,10 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str
 
+    def owns(self, group: str) -> bool:
+        """Return True for the API group of its own kinds, and for groups below it."""
+        return group.endswith(self.group)
+
     def find_version(self, tag: str) -> Spoken | None:
         """Return the entry that applies to a version; None if the version reads no claims, or has
         no number.

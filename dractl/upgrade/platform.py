@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.cluster import ClusterState
-from dractl.cluster.platform_objects import PlatformObjects
+from dractl.cluster.platform_objects import DEFINITION, PlatformObjects
 from dractl.model import Target
 from dractl.objects import Raw
 from dractl.upgrade import admission, driver_apis, program_apis, roles
@@ -69,7 +69,7 @@ class Platform(Struct, frozen=True):
             yield f"programs that read claims: {', '.join(sorted(refused))} may not be read"
 
 
-_PROGRAM_KINDS = frozenset({"CustomResourceDefinition", "KubeVirt"})
+_PROGRAM_KINDS = frozenset({DEFINITION, "KubeVirt"})
 """Kinds that show a program that reads claims, and whether it is configured to read them."""
 _DECIDING_KINDS = {
     "clusterroles": ("the roles of drivers", (*ROLES, *BINDINGS)),

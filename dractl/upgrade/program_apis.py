@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from dractl.cluster.platform_objects import defines_kind_of
 from dractl.cluster.state import describe
 from dractl.facts.helpers import Program, Spoken, helpers
 from dractl.facts.images import tags
 from dractl.model.releases import served_versions
-from dractl.objects import Raw, text
+from dractl.objects import Raw
 from dractl.upgrade.finding import Finding
 from dractl.upgrade.flags import RuntimeConfig, type_of, versions_after
-from dractl.views import View
 
 _KIND = "ResourceClaim"
-_DEFINITION = "CustomResourceDefinition"
 
 
 class InstalledProgram(Struct, frozen=True):
@@ -43,11 +42,7 @@ def find_programs(objects: Sequence[Raw]) -> Iterator[InstalledProgram]:
     tagged = [(value, name, tag) for value in objects for name, tag in tags(value)]
     for program in helpers().programs:
         images = [(value, tag) for value, name, tag in tagged if name in program.images]
-        is_defined = any(
-            value.get("kind") == _DEFINITION
-            and text(View(value).spec.get("group")).endswith(program.group)
-            for value in objects
-        )
+        is_defined = any(defines_kind_of(value, program) for value in objects)
         if images or is_defined:
             workloads = tuple(dict.fromkeys(describe(value) for value, _ in images))
             versions = sorted({tag for _, tag in images if tag})
@@ -61,7 +56,7 @@ def _has_mark(value: Raw, program: Program) -> bool:
     """
     group, kind = type_of(value)
     concerns = (
-        group.endswith(program.group)
+        program.owns(group)
         or kind == "ConfigMap"
         or any(name in program.images for name, _ in tags(value))
     )
