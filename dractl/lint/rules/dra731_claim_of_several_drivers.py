@@ -38,7 +38,6 @@ from dractl.lint.published import devices_of_request, driver_of_run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
-_LIMIT = "foreign-devices"
 
 
 def check(run: Run) -> Found:
@@ -49,10 +48,8 @@ def check(run: Run) -> Found:
             if (profile := devices_of_request(run, request)) is not None
         }
         for name, (known_driver, request) in drivers.items() if len(drivers) > 1 else ():
-            if _LIMIT not in known_driver.fact.limits:
-                continue
             version = driver_of_run(run, known_driver).newest
-            limit = known_driver.fact.limit(_LIMIT, version)
+            limit = known_driver.fact.limit("foreign-devices", version)
             if limit is None:
                 continue
             others = [other for other in drivers if other != name]
