@@ -36,7 +36,7 @@ from dractl.facts import check, hardware  # noqa: E402
 from dractl.machines import names  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 DATA = ROOT / "dractl" / "facts" / "data"
 LEFT_OUT = ROOT / "tools" / "types_left_out.json"
@@ -210,16 +210,16 @@ def unknown_types(document: str) -> list[str]:
                 for match in _TYPE.finditer(text)
                 if (label := _ACCELERATOR.search(match["labels"])) is not None
             }
+    rows = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     return [
-        f"{name}: {_reason_left_out(name) or chip}"
+        f"{name}: {_reason_left_out(name, rows) or chip}"
         for name, chip in sorted(accelerators.items())
         if names.canonical(name) is None
     ]
 
 
-def _reason_left_out(name: str) -> str:
+def _reason_left_out(name: str, rows: Iterable[dict[str, Any]]) -> str:
     """Return the reason why an instance type is left out; empty if there is none."""
-    rows = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     reasons = (
         f"left out: {row['why']}"
         for row in rows
