@@ -244,6 +244,21 @@ def test_an_unknown_gate_is_wrong_usage(manifest: Path, capsys: pytest.CaptureFi
     assert "DRANonsense" in capsys.readouterr().err
 
 
+def test_a_kind_that_is_no_text_is_no_object(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = {"apiVersion": "v1", "kind": ["Pod"], "metadata": {"name": "x"}}
+    driver = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {"driver": "gpu.example.com"},
+    }
+    (tmp_path / "a.json").write_text(json.dumps({"kind": "List", "items": [odd, driver]}))
+    assert upgrade("-f", tmp_path, "--from", "1.36", "--to", "1.37", "-v") == 0
+    assert "the roles of drivers: not in the input" in " ".join(capsys.readouterr().out.split())
+
+
 def test_stored_object_loses_a_field(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert upgrade("-f", manifest, "--from", "1.34", "-o", "json") == 1
     found = report(capsys)

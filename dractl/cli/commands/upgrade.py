@@ -30,7 +30,7 @@ from dractl.manifests import Inputs, load, load_readable
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.releases import NEWEST
-from dractl.objects import Raw, slice_of
+from dractl.objects import Raw, mapping, slice_of, text
 from dractl.program import program_name
 from dractl.upgrade import (
     GateSetting,
@@ -297,7 +297,7 @@ def _load(
         state = state.with_unrendered(unread)
     pods = state.objects("Pod").values() if not inputs.files else ()
     runtime_config = runtime_config_of_documents(documents).merge(runtime_config_of_objects(pods))
-    others = tuple(each.value for each in documents if isinstance(each.value, dict))
+    others = tuple(each.value for each in documents if text(mapping(each.value).get("kind")))
     return _Loaded(manifests, state, settings, runtime_config, others, platform)
 
 
