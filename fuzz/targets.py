@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz import changes, rendering
+from fuzz import changes, dumps, rendering
 from fuzz.cli import EXAMPLES, ROOT, documents, manifests, run_cli
 from fuzz.mutate import of_bytes, of_leaves, of_tree
 
@@ -297,6 +297,7 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
         lsp,
         cel,
         quantity,
+        *dumps.TARGETS,
         *rendering.TARGETS,
         *changes.TARGETS,
     )
