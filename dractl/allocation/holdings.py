@@ -269,7 +269,7 @@ class Holdings:
             taken[counter] -= amount
 
     def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
-        """Narrow the groups of each counter set of the device; None if it may not
+        """Narrow the groups of each counter set of the device; None if it cannot
         join the others.
         """
         assert self.problem.groups is not None

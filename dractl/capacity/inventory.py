@@ -69,7 +69,7 @@ class PoolRow(Struct, frozen=True):
 
     A ResourcePoolStatusRequest answers with the same four counts (kubernetes
     pkg/controller/resourcepoolstatusrequest/controller.go). The counts are None for a pool with
-    missing slices. ``allocated`` and ``available`` are also None if some claims may not be read.
+    missing slices. ``allocated`` and ``available`` are also None if some claims are unreadable.
     """
 
     driver: str
@@ -110,7 +110,7 @@ def take_inventory(
 ) -> Inventory:
     """List the pools and devices of a cluster, with their states and holders.
 
-    If some claims may not be read, a device that no readable claim holds is ``unknown``, and pools
+    If some claims are unreadable, a device that no readable claim holds is ``unknown``, and pools
     have no count of allocated devices.
     """
     slices = scheduler_slices(state, features)
@@ -145,9 +145,7 @@ def take_inventory(
 
 
 class _Survey:
-    """A cluster's allocations, as far as its claims may be read, and the properties of its
-    devices.
-    """
+    """The allocations of a cluster's readable claims, and the properties of its devices."""
 
     def __init__(
         self, state: ClusterState, features: Features, slices: Sequence[ResourceSlice]

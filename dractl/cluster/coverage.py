@@ -68,8 +68,8 @@ class Unread(Struct, frozen=True):
 
     @property
     def add(self) -> str:
-        """The command whose output completes the input; "" if the user may not read the
-        resource.
+        """The command whose output completes the input; "" if the user is not allowed to read
+        the resource.
         """
         return command_for([self.kind]) if self.why == "not-in-input" else ""
 
@@ -87,7 +87,9 @@ class Unread(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """The extent to which an input shows each kind, apart from the objects that may not be read."""
+    """The extent to which an input shows each kind, apart from what the user is not allowed to
+    read.
+    """
 
     others: Extent = "whole"
     """The extent of every kind that is not listed."""

@@ -80,7 +80,7 @@ def object_not_found(
     if hidden:
         resources = " and ".join(plural_of(resource.resource) for resource in hidden)
         return InputError(
-            f"no {noun} {name}{scope} can be seen: {resources} may not be read",
+            f"no {noun} {name}{scope} can be seen: you are not allowed to read {resources}",
             hint=f"an administrator can allow it: {state.rights.grant_commands(*kinds)}",
         )
     last = last_event_of_pod(state, (namespace, name)) if namespace and "Pod" in kinds else None

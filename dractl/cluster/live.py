@@ -1,7 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
-Resources that may not be listed in the whole cluster are read in one namespace; resources that may
-not be listed there either are left out. ``ClusterState.rights`` names both.
+A resource that the user is not allowed to list in the whole cluster is read in one namespace; if
+that is not allowed either, it is left out. ``ClusterState.rights`` names both.
 """
 
 import json
@@ -203,17 +203,17 @@ def read(
     """Read a cluster.
 
     ``namespace`` is the namespace of the question, unless the question is about ``everywhere``;
-    resources that may not be listed in all namespaces are read there. ``workloads`` are words in
-    the question for custom kinds (``lws``). Objects of these kinds are read, too, as well as the
-    kinds between them and their pods. ``progress`` gets the names of the resources that are being
-    read.
+    a resource that the user is not allowed to list in all namespaces is read there. ``workloads``
+    are words in the question for custom kinds (``lws``). Objects of these kinds are read, too, as
+    well as the kinds between them and their pods. ``progress`` gets the names of the resources that
+    are being read.
 
     With ``partly``, the caller can answer from the readable objects (``state.rights``). Otherwise
     the kinds of ``vital`` must be readable in the whole cluster; by default these are all kinds
     that devices are compared with.
 
-    Raises InputError, with what to do, if kubectl is missing, cannot log in, or may not read needed
-    objects.
+    Raises InputError, with what to do, if kubectl is missing, cannot log in, or is not allowed to
+    read needed objects.
     """
     progress("reading the cluster")
     started = time.time()
@@ -275,9 +275,9 @@ def _run_calls(
 def _check_rights(
     rights: Rights, namespace: str, vital: frozenset[str], *, everywhere: bool
 ) -> None:
-    """Raise InputError if too little may be read.
+    """Raise InputError if the user is not allowed to read enough.
 
-    If no kind is ``vital``, it is enough that pods or claims may be read.
+    If no kind is ``vital``, pods or claims are enough.
     """
     if not vital and len(rights.unreadable("Pod", "ResourceClaim")) == 2:
         tried = (
@@ -286,7 +286,7 @@ def _check_rights(
             else f"in namespace {namespace}"
         )
         raise InputError(
-            f"neither pods nor claims may be read {tried}",
+            f"you are not allowed to read pods or claims {tried}",
             hint="-n NAMESPACE asks about another one; an administrator can allow it: "
             + rights.grant_commands("Pod", "ResourceClaim"),
         )
@@ -296,13 +296,13 @@ def _check_rights(
     names = ", ".join(plural_of(resource.resource) for resource in unread)
     user = f"user {rights.printable_user}" if rights.printable_user else "this user"
     raise InputError(
-        f"{user} may not list {names} in the whole cluster, which the answer needs",
+        f"{user} is not allowed to list {names} in the whole cluster, which the answer needs",
         hint=f"an administrator can allow it: {rights.grant_commands(*vital)}",
     )
 
 
 def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
-    """Return notes on resources that may not be read.
+    """Return notes on resources that the user is not allowed to read.
 
     Answers from a part of the cluster (``partly``) mention some kinds themselves.
     """
@@ -310,8 +310,8 @@ def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
     if partly and rights.readable_in_namespace("Pod"):
         (pods,) = rights.readable_in_namespace("Pod")
         notes.append(
-            f"only namespace {pods.namespace} is looked at: pods of other namespaces may not be"
-            " read"
+            f"only namespace {pods.namespace} is looked at: you are not allowed to read pods of"
+            " other namespaces"
         )
     unread_kinds = {
         resource.kind
@@ -340,10 +340,10 @@ class _Reading(Struct, frozen=True):
 
     login: Login
     namespace: str
-    """The namespace in which resources are read that may not be listed everywhere."""
+    """The namespace in which a resource is read that the user cannot list everywhere."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]]
     unread: dict[Unread, None]
-    """The resources that may not be read, in order."""
+    """The resources that the user is not allowed to read, in order."""
     users: list[str]
     """The users whom the API server refused."""
     notes: list[str]
@@ -351,7 +351,7 @@ class _Reading(Struct, frozen=True):
     """Kinds that the API server of this release does not serve."""
 
     def rights(self) -> Rights:
-        """Return the resources that may not be read, of all that are read of a cluster."""
+        """Return the user's rights to the resources that dractl reads of a cluster."""
         served = {
             resource.kind: resource.name
             for call in _CALLS
@@ -363,7 +363,8 @@ class _Reading(Struct, frozen=True):
     def add_results(self, calls: Sequence[_Call], results: Sequence[KubectlResult]) -> None:
         """Add the objects that the calls printed.
 
-        Resources that may not be listed in the whole cluster are read in one namespace.
+        A resource that the user is not allowed to list in the whole cluster is read in one
+        namespace.
         """
         refused_calls = [
             refused

@@ -19,7 +19,7 @@ class PlatformObjects(Struct, frozen=True):
     read: frozenset[str] = frozenset()
     """The kinds that were read, even where the cluster has no object of them."""
     forbidden: frozenset[str] = frozenset()
-    """The kinds that may not be read."""
+    """The kinds that the user is not allowed to read."""
 
 
 def defines_kind_of(value: Raw, program: Program) -> bool:

@@ -21,9 +21,9 @@ class Rights(Struct, frozen=True):
     """The rights of a user to read a cluster."""
 
     unread: tuple[Unread, ...] = ()
-    """The resources that may not be read."""
+    """The resources that the user is not allowed to read whole."""
     user: str = ""
-    """The user who may not read them, as the API server names them."""
+    """The name that the API server has for the user."""
     resources: Mapping[str, str] = {}
     """The resources that dractl reads of every cluster and that this one serves, by kind."""
 
@@ -33,7 +33,7 @@ class Rights(Struct, frozen=True):
         return self.user if self.user and quote_command("{}", self.user) else ""
 
     def unreadable(self, *kinds: str) -> tuple[Unread, ...]:
-        """Return the resources of ``kinds`` that may not be read at all."""
+        """Return the resources of ``kinds`` that the user is not allowed to read at all."""
         return tuple(
             resource
             for resource in self.unread
@@ -41,7 +41,7 @@ class Rights(Struct, frozen=True):
         )
 
     def readable_in_namespace(self, *kinds: str) -> tuple[Unread, ...]:
-        """Return the resources of ``kinds`` that may be read in one namespace only."""
+        """Return the resources of ``kinds`` that the user can read in one namespace only."""
         return tuple(
             resource for resource in self.unread if resource.kind in kinds and resource.namespace
         )
@@ -51,7 +51,7 @@ class Rights(Struct, frozen=True):
         return [resource.as_json() for resource in self.unread]
 
     def can_read(self, kind: str, namespace: str) -> bool:
-        """Return True if the objects of a kind in a namespace may be read."""
+        """Return True if the user can read the objects of a kind in a namespace."""
         return all(
             resource.kind != kind or resource.namespace == namespace for resource in self.unread
         )

@@ -270,9 +270,10 @@ def _nearest(name: str, survey: Survey) -> str:
 
 
 def _shows_all_pods(state: ClusterState) -> bool:
-    """Return True if pods of all namespaces are in the input. This is so for a live cluster in
-    which all pods may be read, and for a dump with pods of kube-system, since every cluster has
-    such pods.
+    """Return True if pods of all namespaces are in the input.
+
+    This is so for a live cluster in which the user can read all pods, and for a dump with pods of
+    kube-system, since every cluster has such pods.
     """
     if state.read_at is not None:
         return not any(unread.kind == "Pod" for unread in state.rights.unread)

@@ -141,9 +141,11 @@ class ClusterState:
         self.release = release
         """The highest minor version of the kubelets, such as ``1.36``; None if unknown."""
         self.rights = rights
-        """The objects that may not be read. They may exist although the input lacks them."""
+        """The objects that the user is not allowed to read. They can exist although the input lacks
+        them.
+        """
         self.coverage = cover(kinds) if coverage is None else coverage
-        """How much of each kind the input shows, apart from the objects that may not be read."""
+        """How much of each kind the input shows, apart from the limits of ``rights``."""
         self.read_at = read_at
         """The time at which reading a live cluster began, in seconds since 1970."""
         self.machines: Machines = machines or {}
@@ -217,8 +219,8 @@ class ClusterState:
         )
 
     def list_unread(self, kinds: Iterable[str] = RESOURCES) -> tuple[Unread, ...]:
-        """Return the gaps of the input: the objects that may not be read, the kinds among
-        ``kinds``, and the sources that were not rendered.
+        """Return the gaps of the input: the resources that the user is not allowed to read, those
+        of ``kinds`` that the input does not show whole, and the sources that were not rendered.
         """
         forbidden = {row.kind for row in self.rights.unread}
         others = [kind for kind in kinds if kind not in forbidden]

@@ -393,7 +393,7 @@ class Explanation(Struct, frozen=True):
     workload: str = ""
     """The workload as ``kind namespace/name``."""
     unread: tuple[UnreadableResource, ...] = ()
-    """The resources that may not be read, so that the answer is incomplete."""
+    """The resources that were not read whole, so that the answer is incomplete."""
     alignment: tuple[Alignment, ...] = ()
     """The alignment of an allocated subject, by kinds of devices."""
     release_from: str = ""

@@ -65,8 +65,8 @@ class InquiryResult(Struct, frozen=True):
 
     @property
     def decided(self) -> bool:
-        """True if the attempt shows whether the subject fits, even with the objects that may not be
-        read.
+        """True if the attempt shows whether the subject fits, whatever the unreadable objects
+        contain.
         """
         return (
             self.compares
@@ -132,7 +132,7 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
     """Attempt to place a pod.
 
     If devices cannot be compared, the attempt covers only its claims, gates and volumes, the
-    scheduler's own message, and the node filters if nodes may be read.
+    scheduler's own message, and the node filters if the user can read nodes.
     """
     rights, entry = scheduler.state.rights, inquiry.entry
     pod = scheduler.snapshot.pod(inquiry.question.value)
@@ -148,7 +148,7 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
         if compares:
             attempt = scheduler.attempt_after_pre_enqueue(pod, entry)
         else:
-            # A class that may not be read may provide the extended resource.
+            # An unreadable class may provide the extended resource.
             hides_class = bool(rights.unreadable("DeviceClass") and pod.extended_requests)
             confirmed = select_confirmed_stops(stops, rights)
             stopped = Attempt(claims, confirmed, message=entry.condition)
@@ -162,7 +162,7 @@ def _attempt_pod(scheduler: Scheduler, inquiry: Inquiry) -> _AttemptResult:
 
 
 def _lacks_objects(state: ClusterState) -> bool:
-    """Return True if something may not be read, or the input has no devices to compare."""
+    """Return True if some objects are unreadable, or the input has no devices to compare."""
     return bool(state.rights.unread) or not state.covers("ResourceSlice")
 
 

@@ -1,5 +1,5 @@
-"""Parts of a cluster that may not be read or are not in the input, and the gaps that they leave in
-an answer.
+"""Parts of a cluster that the user is not allowed to read or that are not in the input, and the
+gaps that they leave in an answer.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from dractl.scheduler.stops import Stop
 
 DEVICES = ("ResourceSlice", "DeviceClass", "ResourceClaim")
 
-# The gaps of an answer, for kinds that may not be read at all, and for kinds that may be read in
-# one namespace only.
+# The gaps of an answer, for kinds that the user is not allowed to read at all, and for kinds that
+# the user can read in one namespace only.
 _WITHOUT_KIND = {
     "ResourceSlice": ("ResourceSlices", "devices were not compared"),
     "DeviceClass": ("DeviceClasses", "devices were not compared"),
@@ -56,15 +56,15 @@ class UnreadableResource(Struct, frozen=True):
 
     @property
     def lack(self) -> str:
-        """The reason why it was not read whole, such as ``nodes may not be read``."""
+        """The reason why it was not read whole, such as ``you are not allowed to read nodes``."""
         if self.row.why == "forbidden":
-            return f"{self.what} may not be read"
+            return f"you are not allowed to read {self.what}"
         return f"no {self.what} are in the input"
 
 
 class MissingPermissions(Struct, frozen=True):
-    """Everything that an answer lacks because the user may not read it, or because the input has
-    none of it.
+    """Everything that an answer lacks because the user is not allowed to read it, or because the
+    input has none of it.
     """
 
     parts: tuple[UnreadableResource, ...] = ()
@@ -72,8 +72,8 @@ class MissingPermissions(Struct, frozen=True):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """A sentence for each effect: ``ResourceSlices may not be read, so devices were not
-        compared``.
+        """A sentence for each effect: ``you are not allowed to read ResourceSlices, so devices
+        were not compared``.
         """
         by_effect: dict[str, list[str]] = {}
         for part in self.parts:
@@ -81,7 +81,7 @@ class MissingPermissions(Struct, frozen=True):
                 by_effect.setdefault(part.effect, []).append(part.what)
         return (
             *(
-                f"{join_words(what)} may not be read, so {effect}"
+                f"you are not allowed to read {join_words(what)}, so {effect}"
                 for effect, what in by_effect.items()
             ),
             *(f"{part.lack}, so {part.effect}" for part in self.parts if part.row.add),
@@ -133,7 +133,7 @@ def compares_devices(rights: Rights) -> bool:
 
 
 def can_decide(rights: Rights) -> bool:
-    """Return True if everything may be read that decides whether a pod fits."""
+    """Return True if the user can read everything that decides whether a pod fits."""
     return not any(
         row.kind in (*DEVICES, "Node", "Pod", "DeviceTaintRule") for row in rights.unread
     )
@@ -156,8 +156,8 @@ def _kinds_that_matter(
 
 
 def select_confirmed_stops(stops: tuple[Stop, ...], rights: Rights) -> tuple[Stop, ...]:
-    """Return the stops that are certain: an object which the user may not read cannot remove
-    them.
+    """Return the stops that are certain: no object that the user is not allowed to read can
+    remove them.
     """
     unreadable_kinds = {row.kind for row in rights.unreadable(*(stop.absent for stop in stops))}
     return tuple(stop for stop in stops if stop.absent not in unreadable_kinds)

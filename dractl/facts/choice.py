@@ -76,7 +76,7 @@ def _folder_of_installed_pack() -> Path | None:
 def _pack_of_path(path: str, default: Pack) -> Pack:
     """Return the pack in a folder or an archive."""
     place = Path(path)
-    # The result is False, too, if the name is too long, or if the folder may not be read
+    # The result is False, too, if the name is too long, or if the folder cannot be read
     if os.path.isdir(path):
         return _pack_of_folder(place, path)
     if not os.path.isfile(path):

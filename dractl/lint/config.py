@@ -224,8 +224,8 @@ def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
     """
     if "cluster" in sources:
         hint = (
-            "remove it, and give --devices cluster on the command line where the cluster may be "
-            "read"
+            "remove it, and give --devices cluster on the command line, where you are allowed to "
+            "read the cluster"
         )
         raise UsageError(
             "lint.devices: a configuration cannot name the cluster", place=str(path), hint=hint

@@ -66,7 +66,8 @@ class Platform(Struct, frozen=True):
             yield from _list_unseen(self.objects, self.live)
         refused = self.live.forbidden & _PROGRAM_KINDS
         if refused and len(releases) > 1:
-            yield f"programs that read claims: {', '.join(sorted(refused))} may not be read"
+            names = ", ".join(sorted(refused))
+            yield f"programs that read claims: you are not allowed to read {names}"
 
 
 _PROGRAM_KINDS = frozenset({DEFINITION, "KubeVirt"})
@@ -83,7 +84,7 @@ def _list_unseen(objects: Iterable[Raw], live: PlatformObjects) -> Iterator[str]
     for resource, (name, decisive) in _DECIDING_KINDS.items():
         forbidden = [kind for kind in decisive if kind in live.forbidden]
         if forbidden:
-            yield f"{name}: {', '.join(forbidden)} may not be read"
+            yield f"{name}: you are not allowed to read {', '.join(forbidden)}"
         elif kinds.isdisjoint(decisive) and live.read.isdisjoint(decisive):
             yield f"{name}: not in the input; add `kubectl get {resource} -o yaml`"
 

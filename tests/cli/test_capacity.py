@@ -404,7 +404,7 @@ def test_devices_without_the_right_to_read_claims(
     assert main(["devices", "--isolated"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[1].split() == ["a", "gpu.example.com", "-", "3", "0", "0", "3"]
-    assert "held by claims that you may not read" in " ".join(out.split())
+    assert "held by such claims" in " ".join(out.split())
     assert "kubectl create clusterrole" in out
     assert main(["devices", "-o", "json", "--isolated"]) == 0
     value = valid(capsys.readouterr().out, "devices-v1.json")

@@ -139,7 +139,9 @@ def test_a_command_in_a_message_stays_in_one_line_to_be_copied(
 ) -> None:
     errors = screen(monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
-    terminal.print_error("pods may not be read", hint=f"an administrator can run: {command}")
+    terminal.print_error(
+        "you are not allowed to read pods", hint=f"an administrator can run: {command}"
+    )
     assert command in errors.getvalue()
 
 

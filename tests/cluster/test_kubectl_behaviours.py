@@ -295,7 +295,7 @@ BEHAVIOURS = [
         + "  *get*) IFS=,; for name in $2; do printf '%s\\n' "
         '"Error from server (Forbidden): $name is forbidden: User \\"me\\" cannot list resource'
         ' \\"${name%%.*}\\" in API group \\"\\" at the cluster scope" >&2; done; exit 1;;\n',
-        "neither pods nor claims may be read|may not list",
+        "you are not allowed to read pods or claims|is not allowed to list",
     ),
     same(
         "no group",
@@ -417,7 +417,7 @@ BEHAVIOURS = [
         + case(
             "*'get pods'*", "", f"WARNING: the gcp auth plugin is deprecated\n{refusal('pods')}", 1
         ),
-        Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
+        Says(1, "may fit on node-1 but you are not allowed to read pods, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
     ),
@@ -425,21 +425,21 @@ BEHAVIOURS = [
         "pods forbidden, exit code 0",
         case("*'get nodes,'*", listed(*of("Node")), refusal("pods"))
         + case("*'get pods'*", "", refusal("pods")),
-        Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
+        Says(1, "may fit on node-1 but you are not allowed to read pods, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
     ),
     Behaviour(
         "pods forbidden",
         forbidden("Pod"),
-        Says(1, "may fit on node-1, but pods may not be read, so who uses the claims"),
+        Says(1, "may fit on node-1 but you are not allowed to read pods, so who uses the claims"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
         Says(0, "not allowed to read pods: what they use on a node is not counted"),
     ),
     Behaviour(
         "other namespaces' pods forbidden",
         forbidden("Pod", own=True),
-        Says(1, "may fit on node-1 but pods of other namespaces may not be read"),
+        Says(1, "may fit on node-1 but you are not allowed to read pods of other namespaces"),
         Says(
             0,
             "not allowed to read pods of other namespaces: what they use on a node is not counted",
@@ -452,49 +452,66 @@ BEHAVIOURS = [
     Behaviour(
         "claims forbidden",
         forbidden("ResourceClaim"),
-        Says(1, "✗ ResourceClaims may not be read, so devices were not compared"),
-        Says(0, "claims may not be read: devices in state unknown"),
-        Says(3, "user me may not list resourceclaims in the whole cluster, which the answer needs"),
+        Says(1, "✗ you are not allowed to read ResourceClaims, so devices were not compared"),
+        Says(0, "not allowed to read claims: devices in state unknown"),
+        Says(
+            3,
+            "user me is not allowed to list resourceclaims in the whole cluster, which the answer needs",
+        ),
     ),
     Behaviour(
         "other namespaces' claims forbidden",
         forbidden("ResourceClaim", own=True),
-        Says(1, "may fit on node-1 but claims of other namespaces may not be read"),
-        Says(0, "claims outside of namespace ml may not be read"),
-        Says(3, "user me may not list resourceclaims in the whole cluster, which the answer needs"),
+        Says(1, "may fit on node-1 but you are not allowed to read claims of other namespaces"),
+        Says(0, "not allowed to read claims outside of namespace ml"),
+        Says(
+            3,
+            "user me is not allowed to list resourceclaims in the whole cluster, which the answer needs",
+        ),
     ),
     Behaviour(
         "slices forbidden",
         forbidden("ResourceSlice"),
-        Says(1, "✗ ResourceSlices may not be read, so devices were not compared"),
-        Says(3, "user me may not list resourceslices in the whole cluster, which the answer needs"),
-        Says(3, "user me may not list resourceslices in the whole cluster, which the answer needs"),
+        Says(1, "✗ you are not allowed to read ResourceSlices, so devices were not compared"),
+        Says(
+            3,
+            "user me is not allowed to list resourceslices in the whole cluster, which the answer needs",
+        ),
+        Says(
+            3,
+            "user me is not allowed to list resourceslices in the whole cluster, which the answer needs",
+        ),
     ),
     Behaviour(
         "classes forbidden",
         forbidden("DeviceClass"),
-        Says(1, "✗ DeviceClasses may not be read, so devices were not compared"),
+        Says(1, "✗ you are not allowed to read DeviceClasses, so devices were not compared"),
         Says(0, "not allowed to read DeviceClasses"),
-        Says(3, "user me may not list deviceclasses in the whole cluster, which the answer needs"),
+        Says(
+            3,
+            "user me is not allowed to list deviceclasses in the whole cluster, which the answer needs",
+        ),
     ),
     Behaviour(
         "templates forbidden",
         forbidden("ResourceClaimTemplate"),
         FITS,
         Says(0, "not allowed to read templates"),
-        Says(3, "resourceclaimtemplates may not be read"),
+        Says(3, "you are not allowed to read resourceclaimtemplates"),
     ),
     Behaviour(
         "nodes forbidden",
         forbidden("Node"),
-        Says(1, "may fit on node-1 but nodes may not be read"),
+        Says(1, "may fit on node-1 but you are not allowed to read nodes"),
         Says(0, "not allowed to read nodes"),
-        Says(3, "user me may not list nodes in the whole cluster, which the answer needs"),
+        Says(
+            3, "user me is not allowed to list nodes in the whole cluster, which the answer needs"
+        ),
     ),
     Behaviour(
         "taint rules forbidden",
         forbidden("DeviceTaintRule"),
-        Says(1, "may fit on node-1 but DeviceTaintRules may not be read"),
+        Says(1, "may fit on node-1 but you are not allowed to read DeviceTaintRules"),
         Says(0, "not allowed to read DeviceTaintRules"),
         Says(0, "not allowed to read DeviceTaintRules"),
     ),
@@ -733,10 +750,13 @@ def test_json_marks_an_assumed_release(
 @pytest.mark.parametrize(
     ("kind", "output"),
     [
-        ("Pod", "it is unknown whether anything in namespace ml is pending: pods may not be read;"),
+        (
+            "Pod",
+            "it is unknown whether anything in namespace ml is pending: you are not allowed to read pods;",
+        ),
         (
             "ResourceClaim",
-            "it is unknown whether anything in namespace ml is pending: resourceclaims may not be read;",
+            "it is unknown whether anything in namespace ml is pending: you are not allowed to read resourceclaims;",
         ),
     ],
 )
@@ -781,7 +801,7 @@ def test_reading_one_namespace_does_not_count_as_reading_all_pods(
         monkeypatch,
     )
     assert main(["explain", "--isolated", "-A"]) == 1
-    assert "pods may not be read outside of namespace ml" in capsys.readouterr().out
+    assert "you are not allowed to read pods outside of namespace ml" in capsys.readouterr().out
     assert main(["explain", "--isolated", "-n", "ml"]) == 0
     assert "nothing is pending in namespace ml" in capsys.readouterr().out
 
@@ -796,7 +816,7 @@ def test_facts_list_the_parts_without_comparison(
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("facts ")
     assert second == (
-        "not compared, as it may not be read: resourceslices.resource.k8s.io, pods outside of namespace ml"
+        "not compared, as you are not allowed to read them: resourceslices.resource.k8s.io, pods outside of namespace ml"
     )
     assert main(["facts", "--cluster", "-o", "json"]) == 0
     unread = json.loads(capsys.readouterr().out)["unread"]
@@ -814,7 +834,9 @@ def test_other_unread_resources_are_noted_beside_the_answer(
     )
     install(tmp_path, same("", forbidden("Event") + nothing, ""), monkeypatch)
     assert main(["explain", "--isolated"]) == 0
-    assert "no claim is unallocated, but events may not be read" in capsys.readouterr().out
+    assert (
+        "no claim is unallocated, but you are not allowed to read events" in capsys.readouterr().out
+    )
 
 
 # -- nothing is left behind --

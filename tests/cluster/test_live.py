@@ -295,7 +295,7 @@ def test_resources_readable_in_one_namespace_are_read_there(kubectl: Kubectl) ->
     } == {("Pod", "team"), ("ResourceClaim", "team"), ("ResourceClaimTemplate", "team")}
     assert rights.user == "me"
     assert cluster.notes == (
-        "only namespace team is looked at: pods of other namespaces may not be read",
+        "only namespace team is looked at: you are not allowed to read pods of other namespaces",
     )
     assert len(kubectl.calls) <= 12
 
@@ -308,7 +308,7 @@ def test_a_user_without_rights_to_pods_and_claims_gets_an_error(kubectl: Kubectl
         }
     )
     with pytest.raises(
-        InputError, match="neither pods nor claims may be read in namespace team"
+        InputError, match="you are not allowed to read pods or claims in namespace team"
     ) as raised:
         live.read(live.Login(), namespace="team", partly=True)
     assert "--user=me" in (raised.value.hint or "")

@@ -1,4 +1,4 @@
-"""Roles, webhooks and admission policies of a live cluster, and what is said where they may not be read."""
+"""Roles, webhooks and admission policies of a live cluster, and what is said where reading them is not allowed."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_roles_that_may_not_be_read_are_one_row_of_what_is_not_compared(
     rows = [row for row in report["notCompared"] if "roles of drivers" in row]  # type: ignore[attr-defined]
     (row,) = rows
     assert row == (
-        "the roles of drivers: ClusterRole, Role, ClusterRoleBinding, RoleBinding may not be read"
+        "the roles of drivers: you are not allowed to read ClusterRole, Role, ClusterRoleBinding, RoleBinding"
     )
 
 
@@ -216,4 +216,4 @@ def test_definitions_that_may_not_be_read_are_not_compared(
     kubectl.answers(customresourcedefinitions=refused("customresourcedefinitions"))
     main(["upgrade", "--from", "1.37", "--to", "1.38", "-o", "yaml", "--isolated"])
     rows = yaml.safe_load(capsys.readouterr().out)["notCompared"]
-    assert "programs that read claims: CustomResourceDefinition may not be read" in rows
+    assert "programs that read claims: you are not allowed to read CustomResourceDefinition" in rows

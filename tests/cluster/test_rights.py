@@ -1,4 +1,4 @@
-"""Resources that may not be read, and the commands that allow it."""
+"""Resources that the user is not allowed to read, and the commands that allow it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_deployed_role_grants_all_reads_of_dractl(kubectl: Kubectl) -> None:
 
 
 def test_one_grant_is_enough_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811
-    """A ReplicaSet owns the pod, and may not be read: that it is an owner is no reason to ask
+    """A ReplicaSet owns the pod, and the user is not allowed to read it: that it is an owner is no reason to ask
     again."""
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "u"}
     refused = {"err": FORBIDDEN.format("replicasets"), "code": 1}

@@ -139,7 +139,7 @@ def test_forbidden_resources_are_listed_for_any_user_name(
     assert [row["resource"] for row in unread] == ["pods"]
     assert main(["explain", "claim/mine", "--isolated"]) == 1
     out = capsys.readouterr().out
-    assert "pods may not be read" in out
+    assert "you are not allowed to read pods" in out
     assert out.replace("\n", "").isprintable()
 
 

@@ -32,8 +32,8 @@ def test_after_a_question_a_new_sentence_begins() -> None:
 
 
 def test_the_prefix_stands_before_everything_else() -> None:
-    text = Headline("3 free", prefix="based on what may be read: ").text(Names())
-    assert text == "based on what may be read: 3 free"
+    text = Headline("3 free", prefix="based on what you can read: ").text(Names())
+    assert text == "based on what you can read: 3 free"
 
 
 def test_a_screen_shows_the_root_cause_before_its_effects() -> None:

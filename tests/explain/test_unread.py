@@ -40,7 +40,7 @@ CLUSTER = (
     "DeviceClass",
     "Node",
     "DeviceTaintRule",
-)  # what a user of one namespace may not read
+)  # what a user of one namespace is not allowed to read
 SAYS = "0/2 nodes are available: 2 cannot allocate all claims. preemption: 0/2 nodes are available."
 GPU = {"name": "g", "resourceClaimName": "mine"}
 SLICES = [
@@ -112,7 +112,7 @@ def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
         in found.headline
     )
     assert (
-        "ResourceSlices and DeviceClasses may not be read, so devices were not compared"
+        "you are not allowed to read ResourceSlices and DeviceClasses, so devices were not compared"
         in found.headline
     )
     assert found.scheduler_message == SAYS
@@ -127,7 +127,9 @@ def test_the_scheduler_is_quoted_where_devices_cannot_be_compared() -> None:
 def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     fresh = pod("train-0", GPU, metadata={"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"})
     found = answer(cluster_as_seen(*WHOLE, MINE, fresh, hidden=CLUSTER))
-    assert found.headline.startswith("cannot be decided: ResourceSlices")
+    assert found.headline.startswith(
+        "cannot be decided: you are not allowed to read ResourceSlices"
+    )
     assert any("the scheduler has not tried the pod" in note for note in found.notes)
     assert any("kube-scheduler" in step.command for step in found.next)
 
@@ -185,7 +187,7 @@ def test_forbidden_template_is_not_missing() -> None:
     assert found.verdict == "undecided"
     assert "does not exist" not in found.headline
     assert (
-        "ResourceClaimTemplates may not be read, so the template was not looked at"
+        "you are not allowed to read ResourceClaimTemplates, so the template was not looked at"
         in found.headline
     )
 
@@ -205,7 +207,7 @@ def test_forbidden_class_is_not_missing() -> None:
         cluster_as_seen(*WHOLE, MINE, pending_pod_with_message(), hidden=("DeviceClass",))
     )
     assert found.verdict == "undecided"
-    assert "DeviceClasses may not be read" in found.headline
+    assert "you are not allowed to read DeviceClasses" in found.headline
 
 
 def test_node_filters_are_asked_where_nodes_may_be_read() -> None:
@@ -324,7 +326,7 @@ def test_note_warns_of_devices_held_in_other_namespaces() -> None:
     assert not found.fits
     assert found.headline.startswith("may fit on node-1, node-2, but the scheduler says")
     assert (
-        "claims of other namespaces may not be read, so devices that they hold look free"
+        "you are not allowed to read claims of other namespaces, so devices that they hold look free"
         in found.headline
     )
     assert {each.verdict for each in found.nodes} == {"undecided"}
@@ -342,7 +344,9 @@ def test_note_warns_of_devices_held_in_other_namespaces() -> None:
 def test_without_a_condition_it_is_as_open() -> None:
     found = answer(cluster_as_seen(*busy(), pod("train-0", GPU), narrow=("ResourceClaim",)))
     assert found.verdict == "undecided"
-    assert found.headline.startswith("may fit on node-1, node-2, but claims of other namespaces")
+    assert found.headline.startswith(
+        "may fit on node-1, node-2, but you are not allowed to read claims of other namespaces"
+    )
 
 
 @pytest.mark.parametrize(
@@ -368,7 +372,7 @@ def test_a_pod_too_large_for_every_node_is_decided() -> None:
     assert any("claims of other namespaces" in note for note in found.notes)
     assert found.fixes
     assert not any(fix["verified"] for fix in explain_json.as_json(found)["fixes"])
-    assert "each verified with what may be read" in explain_text.render(
+    assert "each verified with what you can read" in explain_text.render(
         [found], Canvas(unicode=False)
     )
 
@@ -393,7 +397,7 @@ def test_slices_without_a_node_name_need_nodes() -> None:
 
 def test_a_node_with_unreadable_devices_is_an_error() -> None:
     state = cluster_as_seen(*WHOLE, hidden=("ResourceSlice",))
-    with pytest.raises(InputError, match="resourceslices may not be read") as raised:
+    with pytest.raises(InputError, match="you are not allowed to read resourceslices") as raised:
         answer(state, "node/node-1")
     assert "kubectl create clusterrole" in (raised.value.hint or "")
 
@@ -406,5 +410,7 @@ def test_a_driver_of_a_node_is_not_called_idle_if_claims_are_unread() -> None:
 
 
 def test_unreadable_objects_are_not_called_missing() -> None:
-    with pytest.raises(InputError, match="no node node-1 can be seen: nodes may not be read"):
+    with pytest.raises(
+        InputError, match="no node node-1 can be seen: you are not allowed to read nodes"
+    ):
         find_subjects(cluster_as_seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")

@@ -83,7 +83,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         (
             "[lint]\ndevices = ['slices', 'cluster']",
             "lint.devices: a configuration cannot name the cluster",
-            "remove it, and give --devices cluster on the command line where the cluster may be read",
+            "remove it, and give --devices cluster on the command line, where you are allowed to read the cluster",
         ),
         ("[lint", "not TOML", None),
         pytest.param("x = " + "[" * 100_000, "not TOML: nested too deeply", None, id="deep"),

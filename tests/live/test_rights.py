@@ -86,7 +86,7 @@ def test_one_namespace_and_nothing_of_the_cluster(user: Any) -> None:
     found = answer(user)
     assert found["verdict"] == "undecided"
     assert "0/1 nodes are available: 1 cannot allocate all claims" in found["headline"]
-    assert "ResourceSlices and DeviceClasses may not be read" in found["headline"]
+    assert "you are not allowed to read ResourceSlices and DeviceClasses" in found["headline"]
     assert unread_resources(found) == [
         "resourceslices.resource.k8s.io",
         "deviceclasses.resource.k8s.io",

@@ -287,7 +287,7 @@ def _load_cluster(login: Login) -> Sequence[Document]:
         kubectl.parse_list(plurals[0], result)  # refuses an incomplete list
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
-            terminal.notice(f"{names} may not be read: checks that need them are skipped")
+            terminal.notice(f"not allowed to read {names}: checks that need them are skipped")
         text = result.output.decode(errors="replace")
         items = read_text(CLUSTER_NAME, text) if text.strip() else []
         documents += [item for item in items if isinstance(item, Document)]

@@ -468,8 +468,8 @@ def _note_unread(cluster: Cluster) -> str:
         return next(filter(None, map(_note_missing, missing)), "")
     scope = f" outside of namespace {unread[0].namespace}" if unread[0].namespace else ""
     return (
-        f"claims{scope} may not be read: devices in state unknown are free, or held by claims that"
-        " you may not read; an administrator can allow it:"
+        f"not allowed to read claims{scope}: devices in state unknown are free, or held by such"
+        " claims; an administrator can allow it:"
         f" {rights.grant_commands('ResourceClaim')}"
     )
 

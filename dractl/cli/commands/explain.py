@@ -428,7 +428,7 @@ def _explain_groups(
 ) -> list[Group]:
     """Explain the named workloads and gangs as wholes, or without names the workloads of manifests.
 
-    The list is empty if the user may not read their objects.
+    The list is empty if the user is not allowed to read their objects.
     """
     if not can_decide(cluster.state.rights):
         return []
@@ -479,7 +479,7 @@ def _report_nothing_pending(
             list(dict.fromkeys(entry.resource.partition(".")[0] for entry in rights.unread))
         )
         sentence = (
-            f"{sentence}, but {unread} may not be read"
+            f"{sentence}, but you are not allowed to read {unread}"
             if _can_read_all(cluster)
             else _doubt_sentence(rights, namespace, selection + scope)
         )
@@ -505,7 +505,7 @@ def _can_read_all(cluster: Cluster) -> bool:
 
 
 def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
-    """Say that subjects which the user may not read could be waiting."""
+    """Return the sentence that subjects which the user is not allowed to read could be pending."""
     hidden = [
         entry
         for entry in rights.unread
@@ -513,9 +513,10 @@ def _doubt_sentence(rights: Rights, namespace: str | None, scope: str) -> str:
     ]
     names = join_words([entry.resource.partition(".")[0] for entry in hidden])
     outside = hidden[0].namespace
-    unread = f"{names} may not be read{f' outside of namespace {outside}' if outside else ''}"
+    unread = f"{names}{f' outside of namespace {outside}' if outside else ''}"
     return (
-        f"it is unknown whether anything{scope} is pending: {unread}; nothing that was read waits"
+        f"it is unknown whether anything{scope} is pending: you are not allowed to read {unread};"
+        " nothing that was read waits"
     )
 
 

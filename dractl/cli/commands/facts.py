@@ -96,7 +96,7 @@ def command(
 
 
 def _read_cluster(access: KubeconfigOptions) -> ClusterState:
-    """Read everything that may be read of a cluster."""
+    """Read everything of a cluster that the user is allowed to read."""
     from dractl.cluster import live
 
     with terminal.progress() as progress:

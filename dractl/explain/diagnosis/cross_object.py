@@ -804,8 +804,8 @@ def find_pod_not_tried(case: Case) -> Iterator[Cause]:
 
 
 def _may_lack_claims(case: Case, pod: Pod) -> bool:
-    """Return True if a claim of the pod may be missing and the objects that would show it may not
-    be read.
+    """Return True if a claim of the pod may be missing, and the user is not allowed to read the
+    objects that would show it.
     """
     unreadable_kinds = {
         one.kind for one in case.state.rights.unreadable("ResourceClaim", "ResourceClaimTemplate")

@@ -260,7 +260,7 @@ class _Search:
 def corrections(problem: FixProblem) -> tuple[NextStep, ...]:
     """Return corrections of wrong values as next steps, without a proof that the subject then fits.
 
-    A proof would need devices and nodes, which the user may not read.
+    A proof would need devices and nodes, which the user is not allowed to read.
     """
     steps_by_slot: dict[str, NextStep] = {}
     for candidate in sorted(make_candidates(problem), key=lambda c: c.size):

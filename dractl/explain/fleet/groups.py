@@ -91,7 +91,7 @@ def explain_groups(
     """
     state, groups = explainer.state, []
     if not can_decide(state.rights):
-        return []  # claims and pods that may not be read hold unknown devices
+        return []  # unreadable claims and pods hold unknown devices
     for text in names:
         address = parse_address(state, text, namespace, kinds)
         word, name, group_namespace = address.word, address.name, address.namespace

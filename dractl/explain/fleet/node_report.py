@@ -74,7 +74,8 @@ def explain_node(
     """Return the report on one node: its devices, its condition, and pods stuck on it.
 
     The verdict is ``blocked`` if the node does not answer or a pool cannot be used, ``failing`` if
-    pods are stuck, otherwise ``allocatable``. Raises InputError if the devices may not be read.
+    pods are stuck, otherwise ``allocatable``. Raises InputError if the user is not allowed to
+    read the devices.
     """
     name, rights = question.key[1], scheduler.state.rights
     _require_devices(name, rights)
@@ -86,7 +87,7 @@ def explain_node(
     condition_text = "" if condition is None else f"{condition.sentence(Names(), Scope.ONE)}; "
     headline = Headline(
         condition_text + _summary(devices, statuses, stuck),
-        prefix="based on what may be read: " if permissions.parts else "",
+        prefix="based on what you can read: " if permissions.parts else "",
     )
     return Explanation(
         Subject("Node", "", name),
@@ -111,13 +112,13 @@ def explain_node(
 
 
 def _require_devices(node: str, rights: Rights) -> None:
-    """Raise InputError if the devices of the node may not be read."""
+    """Raise InputError if the user is not allowed to read the devices of the node."""
     unreadable = rights.unreadable("ResourceSlice", "ResourceClaim")
     if unreadable:
         names = join_words([row.resource.partition(".")[0] for row in unreadable])
         allowing = rights.grant_commands("ResourceSlice", "ResourceClaim")
         raise InputError(
-            f"the devices of node {node} cannot be listed: {names} may not be read",
+            f"the devices of node {node} cannot be listed: you are not allowed to read {names}",
             hint=f"an administrator can allow it: {allowing}",
         )
 

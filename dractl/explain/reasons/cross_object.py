@@ -300,7 +300,7 @@ class NotReadable(Cause, frozen=True, kw_only=True):
         " ResourceSlices, DeviceClasses and nodes, or the claims of other namespaces, whose devices"
         " then look free.",
         "kubectl auth can-i list resourceslices; kubectl auth can-i list resourceclaims -A",
-        "Ask an administrator for the ClusterRole that explain prints, or ask somebody who may read"
+        "Ask an administrator for the ClusterRole that explain prints, or ask somebody who can read"
         " the whole cluster.",
         Progress.STOPPED,
     )
@@ -360,7 +360,7 @@ _STEPS_BY_MESSAGE = (
         ),
     ),
 )
-"""Steps for users who may not read nodes, by a phrase in the filter's message."""
+"""Steps for users who are not allowed to read nodes, by a phrase in the filter's message."""
 
 
 class AddedByAdmission(Cause, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ _MAX_CARDS = 300
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
     "free": ("·", "free"),
-    "unknown": ("?", "free, or held by a claim that you may not read"),
+    "unknown": ("?", "free, or held by a claim that you are not allowed to read"),
     "held": ("H", "held"),
     "shared": ("S", "partly held"),
     "blocked": ("B", "blocked by shared counters"),
@@ -61,7 +61,7 @@ def devices(
     uses: Sequence[Use] = (),
 ) -> str:
     """Return the cluster's devices by node and PCIe root. ``fits`` are shapes, and each node shows
-    how many further copies of them it takes. ``hidden`` is a note if not every claim may be read.
+    how many further copies of them it takes. ``hidden`` is a note if some claims are unreadable.
     """
     counts = {state: sum(row.state == state for row in stock.devices) for state in _LETTERS}
     title = (

@@ -134,7 +134,7 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
     yield from _plan(e, canvas)
     if not e.unchecked:
         yield from _fixes(
-            e.fixes, canvas, "by a new allocation" if not e.unread else "with what may be read"
+            e.fixes, canvas, "by a new allocation" if not e.unread else "with what you can read"
         )
     yield from _list_expected_nodes(e.expected_nodes, canvas)
     if not e.is_driver_at_fault:

@@ -19,7 +19,8 @@ def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
     lines = [summary.title]
     forbidden = [row for row in summary.unread if row["why"] == "forbidden"]
     if forbidden:
-        lines += [f"not compared, as it may not be read: {', '.join(map(_unread, forbidden))}"]
+        names = ", ".join(map(_unread, forbidden))
+        lines += [f"not compared, as you are not allowed to read them: {names}"]
     lines += [
         f"not compared: {row['resource']}: {row['effect']}"
         for row in summary.unread
