@@ -259,7 +259,7 @@ def _note_beyond(files: Sequence[str]) -> Iterator[str]:
         yield (
             "not read, as the files beside the named ones are too many or too large:"
             f" {count} that may have DRA objects, {', '.join(files[:_MAX_NAMED_FILES])}{more}; name"
-            " those that belong to them"
+            " those that lint should read, too"
         )
 
 

@@ -70,7 +70,7 @@ def test_large_files_beside_a_named_one_are_not_parsed_and_the_report_names_them
     (note,) = first["notes"]
     assert note == (
         "not read, as the files beside the named ones are too many or too large: 1 file that may"
-        " have DRA objects, dump.yaml; name those that belong to them"
+        " have DRA objects, dump.yaml; name those that lint should read, too"
     )
     assert "notes" not in report(capsys, ".", "--no-cache")
 
