@@ -268,8 +268,8 @@ def tables(peers: Peers) -> list[Table]:
         Table(
             "Start",
             "A claim without a selector, one with a finding, one with a selector, a dump of 4 "
-            "nodes, and the candidates for an option of lint, beside an interpreter that does "
-            "nothing.",
+            "nodes, and the completion of an option of lint, beside an interpreter that runs no "
+            "code.",
             start,
             (
                 Goal("--version", "cpu", 8, BARE, START_NOTE),
@@ -282,10 +282,10 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "Many files",
-            "5,000 valid claims, templates, classes and pods, a file each in 50 folders: 40 "
-            "different selectors, all names and images different. The second run finds the report "
-            "of the first in its cache. kubeconform has dractl's schemas; it does not look at "
-            "selectors, names or other objects.",
+            "5,000 valid claims, templates, classes and pods, each in a file of its own, in 50 "
+            "folders. They have 40 different selectors, and all names and images differ. The "
+            "second run finds the report of the first one in its cache. kubeconform uses dractl's "
+            "schemas; it does not check selectors, names or references to other objects.",
             lint_folders,
             (
                 Goal("dractl", "cpu", 1.5, "kubeconform", MANY_NOTE),
@@ -297,7 +297,7 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "More files",
-            "25,000 of them.",
+            "25,000 files of the same kind.",
             lambda folder: lint_folders(folder, 25_000),
             (
                 Goal("dractl", "cpu", 1.2, "kubeconform", MANY_NOTE),
@@ -306,17 +306,18 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "Floors of many files",
-            "What 5,000 of them take in Python without any judgement: `benchmarks/floors.py`, "
-            "each step after those before it. `start` imports what lint does, `read` lists and "
-            "reads the files, `yaml` parses them, `look` makes one call for each value; `libyaml` "
-            "parses with PyYAML's C parser instead.",
+            "The least time that Python needs for 5,000 such files, without checking any of them "
+            "(`benchmarks/floors.py`). Each step includes the earlier ones: `start` imports the "
+            "modules that lint imports, `read` lists and reads the files, `yaml` parses them, and "
+            "`look` makes one call for each value. `libyaml` parses with PyYAML's C parser "
+            "instead.",
             floor_of_many,
             (),
         ),
         Table(
             "A monorepo",
             "50,000 files, of which 500 concern DRA; the others are Deployments and ConfigMaps. "
-            "kubeconform skips what it has no schema of, the ConfigMaps.",
+            "kubeconform skips the ConfigMaps, for which it has no schema.",
             monorepo,
             (Goal("dractl", "wall", 0.3, "kubeconform", MONOREPO_NOTE),),
         ),
@@ -329,23 +330,24 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "A chart with values",
-            "A chart with ten files of values in `ci/`, each of which lint renders and judges; "
-            "beside it helm alone, ten times. Without helm there is no row.",
+            "A chart with ten files of values in `ci/`; lint renders and checks the chart with "
+            "each of them. For comparison, helm alone renders it ten times. Without helm there is "
+            "no row.",
             values,
             (Goal("dractl", "wall", 10),),
         ),
         Table(
             "CustomResourceDefinitions",
-            "132 MiB of generated definitions that mention the claims of pods, as operators ship "
-            "them.",
+            "132 MiB of generated definitions that mention the claims of pods, like the "
+            "definitions that operators ship.",
             definitions,
             (Goal("dractl", "cpu", 3),),
         ),
         Table(
             "One pod on 5,000 nodes",
-            "A dump of 37 MB, 40,000 devices, in which nothing is free. The peer is upstream's "
-            "allocator of 1.37: it answers yes or no for each node; dractl says why, and looks "
-            "for changes with which the pod would fit.",
+            "A dump of 37 MB with 40,000 devices, none of which is free. The peer is upstream's "
+            "allocator of 1.37, which answers yes or no for each node; dractl also says why, and "
+            "searches for changes with which the pod would fit.",
             explain_pod,
             (
                 Goal("dractl", "cpu", 1.2, "allocator", ONE_POD_NOTE),
@@ -354,15 +356,15 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "Floors of a dump",
-            "What this dump takes in Python without an answer: `explain` imports, `text` reads "
-            "it, `json` parses it with msgspec, in C.",
+            "The least time that Python needs for this dump, without an answer: `explain` imports "
+            "the modules, `text` reads the dump, and `json` parses it with msgspec, which is in C.",
             floor_of_dump,
             (),
         ),
         Table(
             "Six faults",
-            "A pod on 300 nodes that waits for a gate and asks for a label, an amount of memory, a "
-            "class, a device and a root that no node has.",
+            "A pod in a cluster of 300 nodes. It waits for a scheduling gate, and asks for a "
+            "label, an amount of memory, a class, a device and a PCIe root that no node has.",
             several_faults,
             (Goal("dractl", "cpu", 3),),
         ),
@@ -375,30 +377,31 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "Every pending pod",
-            "379 pods on 300 nodes with 8 GPUs and 8 NICs each; 83 are pending for 12 causes: "
-            "`explain -A`.",
+            "`explain -A` for 379 pods on 300 nodes, each node with 8 GPUs and 8 NICs; 83 of the "
+            "pods are pending, for 12 causes.",
             explain_all,
             (Goal("dractl", "cpu", 1.5, note=ALL_PODS_NOTE),),
         ),
         Table(
             "Impact",
-            "The same cluster: a DeviceTaintRule that evicts all 293 pods with a GPU, whose "
-            "successors are tried on every node, the drain of one node, and the end of the driver "
-            "on all nodes: `impact`.",
+            "`impact` in the same cluster: of a DeviceTaintRule that evicts all 293 pods with a "
+            "GPU, whose successors are tried on every node; of the drain of one node; and of the "
+            "removal of the driver from all nodes.",
             hits,
             (Goal("taint", "cpu", 8), Goal("drain", "cpu", 2), Goal("driver", "cpu", 2.5)),
         ),
         Table(
             "Room",
-            "The copies of a pod with two aligned GPUs that fit on 5,000 nodes, and all their "
-            "devices.",
+            "How many copies of a pod with two aligned GPUs fit on 5,000 nodes (`fit`), and the "
+            "list of all devices of these nodes (`devices`).",
             room,
             (Goal("fit", "cpu", 2.5, note=ROOM_NOTE), Goal("devices", "cpu", 3, note=ROOM_NOTE)),
         ),
         Table(
             "Karpenter's verdict",
-            "A claim of two aligned GPUs on all 53 instance types of Karpenter's tables: by a "
-            "NodePool that allows them all, and for each machine beside dractl's own verdict.",
+            "A claim for two aligned GPUs, on all 53 instance types of Karpenter's tables: once "
+            "through a NodePool that allows all of them, and once for each machine, beside "
+            "dractl's own verdict.",
             autoscaler,
             (
                 Goal("pod, with a NodePool", "cpu", 1),
@@ -407,17 +410,17 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "Upgrade",
-            "1,000 objects (150 nodes with 1,200 devices, 344 claims of 40 selectors and their "
-            "pods) from 1.34 to 1.38, and then with another version of the driver, of which 35 "
-            "claims read an attribute that it does not publish.",
+            "1,000 objects (150 nodes with 1,200 devices, 344 claims with 40 different selectors, "
+            "and their pods) from 1.34 to 1.38; then also with another version of the driver, "
+            "which lacks an attribute that 35 claims read.",
             upgrade,
             (Goal("releases", "cpu", 3), Goal("releases and driver", "cpu", 3)),
         ),
         Table(
             "Moves",
-            "The fewest pods that have to move so that a pod with eight GPUs fits, on nodes of "
-            "eight GPUs with four pods each: two or three are planted, or all nodes are full and "
-            "the search ends at its limit.",
+            "The smallest number of pods that have to move so that a pod with eight GPUs fits. "
+            "Each node has eight GPUs and four pods. Either the input has a solution with two or "
+            "three moves, or all nodes are full and the search ends at its limit.",
             moves,
             (
                 Goal("plan, 50 nodes", "cpu", 5),
@@ -428,9 +431,9 @@ def tables(peers: Peers) -> list[Table]:
         ),
         Table(
             "A driver's snapshots",
-            "20,000 devices on 2,500 nodes with twelve attributes each, by themselves and beside "
-            "an earlier snapshot in which every device has another version of its driver: "
-            "`check-driver`.",
+            "`check-driver` for 20,000 devices with twelve attributes each, on 2,500 nodes: alone, "
+            "and beside an earlier snapshot in which every device has another version of its "
+            "driver.",
             snapshots,
             (Goal("one snapshot", "cpu", 5), Goal("two snapshots", "cpu", 5)),
         ),
@@ -456,54 +459,56 @@ def tables(peers: Peers) -> list[Table]:
 
 
 START_NOTE = (
-    "What is left is Python's time to load modules. Of the imports for one file, nearly half is "
-    "the standard library, as far as typer, msgspec and PyYAML need it, and a quarter those three "
-    "themselves: 8 times a bare interpreter before a line of dractl runs. A third is 155 modules "
-    "of ours; rules that a file does not need are not imported."
+    "The remaining time is Python's, for loading modules. For one file, nearly half of it is the "
+    "modules of the standard library that typer, msgspec and PyYAML need, and a quarter is these "
+    "three themselves: before a line of dractl runs, 8 times the time of a bare interpreter has "
+    "passed. A third is 155 modules of dractl; rules that a file does not need are not imported."
 )
 MANY_NOTE = (
-    "Tried: a parser of our own for plain YAML, in which a line that stands in other files too is "
-    "read once; parts that read the same are judged once, by the server's rules and by dractl's "
-    "own; selectors compiled once; two processes with equal shares, which tell each other only "
-    "what others may use; CEL loaded once for both (no difference). Two fifths of the wall time "
-    "are no work that can be shared: Python starts, lint's modules are loaded, the files are "
-    "listed, and each process loads CEL and compiles the selectors. Of the rest a third is "
-    "reading and parsing, a third the server's rules, and a third what kubeconform does not have. "
-    "The table of floors shows what reading in Python takes without any judgement."
+    "Tried: a parser of our own for plain YAML, which parses a line once even if several files "
+    "have it; parts with the same text are checked once, by the server's rules and by dractl's "
+    "own; each selector is compiled once; two processes get equal parts of the files, and exchange "
+    "only results that the other can use; CEL is loaded once for both (no difference). Two fifths "
+    "of the wall time cannot be split between processes: Python starts, lint's modules are loaded, "
+    "the files are listed, and each process loads CEL and compiles the selectors. Of the remaining "
+    "time, a third is reading and parsing, a third is the server's rules, and a third is checks "
+    "that kubeconform does not have. The table of floors shows how long Python takes to read the "
+    "files without checking them."
 )
 MONOREPO_NOTE = (
-    "Tried: folders are listed once, files are searched as bytes by two processes, and only those "
-    "that may concern DRA are decoded. What is left is opening and reading 50,000 files one by "
-    "one."
+    "Tried: folders are listed once, two processes search the files as bytes, and only files that "
+    "may concern DRA are decoded. The remaining time is for opening and reading 50,000 files one "
+    "by one."
 )
 ONE_POD_NOTE = (
-    "Tried: nodes that cannot be told apart share one verdict, slices are compared with one "
-    "before them, pods, claims and nodes that a change does not touch are kept, and each item of "
-    "the list is decoded by msgspec, with equal parts as one value. The peer stops at yes or no "
-    "for each node. Three tenths of the time are reading the dump (a third of them msgspec, a "
-    "third finding equal parts), an eighth its slices and claims, a sixth the first attempt (a "
-    "quarter of it kube-scheduler's other filters, which the peer does not have), and a sixth the "
-    "ten attempts for the changes that dractl proposes and the cluster after them; a tenth is "
-    "Python's start. Nothing is waited for: wall time is CPU time, while the peer collects its "
-    "garbage on the other core. The table of floors shows what reading the dump takes without an "
-    "answer."
+    "Tried: nodes that the allocator cannot tell apart share one verdict; a slice is compared with "
+    "an earlier one; pods, claims and nodes that a change does not affect are reused; and msgspec "
+    "decodes each item of the list, with equal parts as one value. The peer only answers yes or no "
+    "for each node. Three tenths of the time are reading the dump (a third of that is msgspec, and "
+    "a third is finding equal parts), an eighth is decoding its slices and claims, a sixth is the "
+    "first attempt (a quarter of it for kube-scheduler's other filters, which the peer does not "
+    "have), a sixth is the ten attempts for the changes that dractl proposes, with the cluster "
+    "after each, and a tenth is the start of Python. dractl uses one core, so its wall time is its "
+    "CPU time; the peer collects its garbage on the other core. The table of floors shows how long "
+    "Python takes to read the dump without an answer."
 )
 ALL_PODS_NOTE = (
-    "660 attempts, on 70 nodes each: every fix is played through, with what the controllers make "
-    "of it; pods that were in front before, or claims that a node refused before, are not tried "
-    "again, and what filters say of a node holds for all pods that are the same to them. The "
-    "attempts take two fifths of the time (a tenth of it all is allocation), the cluster after a "
-    "fix a fifth, what is known of pods and nodes after each change a tenth."
+    "660 attempts on 70 nodes each: every fix is simulated, with what the controllers do in answer "
+    "to it. Pods that were ahead in the queue before the fix, and claims that a node refused "
+    "before it, are not tried again; a filter's verdict on a node is reused for all pods that are "
+    "equal to it. The attempts take two fifths of the time (allocation a tenth of all), the "
+    "simulation of the cluster after a fix takes a fifth, and updating what dractl knows of pods "
+    "and nodes after each change takes a tenth."
 )
 ROOM_NOTE = (
-    "Tried: nodes that cannot be told apart are surveyed once, and claims of mere names are not "
-    "decoded. A third is reading the dump; the rest of `devices` makes 40,000 rows, each with its "
-    "classes, model, amounts and holders."
+    "Tried: nodes that the allocator cannot tell apart are surveyed once, and claims are not "
+    "decoded where their names suffice. A third of the time is reading the dump; in the remaining "
+    "time `devices` makes 40,000 rows, each with its classes, model, amounts and holders."
 )
 LARGE_NOTE = (
-    "Tried: equal attributes, capacities, containers and requests are one value; copies of the "
-    "text are freed. What is left is the dump as Python's maps: 1.2 KiB for each device, nearly "
-    "half of it the map of its attributes."
+    "Tried: equal attributes, capacities, containers and requests are one value, and copies of the "
+    "text are freed. The remaining memory is the dump as Python's maps: 1.2 KiB for each device, "
+    "nearly half of it for the map of its attributes."
 )
 
 
@@ -559,15 +564,15 @@ def introduction(runs: int, started: str) -> str:
 Written by `python benchmarks/run.py`, which makes the inputs, builds the peers with Go, and
 measures. Do not edit.
 
-Medians of {runs} runs; the commands of a table take turns. CPU is user and system time of all
-processes, memory the most that all processes of a command have at one time (proportional set size).
-Missed goals are marked and say why.
+Each figure is the median of {runs} runs, in which the commands of a table take turns. CPU is the
+user and system time of all processes of a command, and memory is their maximum together at one time
+(proportional set size). A missed goal is marked, with the reason.
 
 - Machine: {started}
 - Programs: {", ".join(versions)}
 
-On a machine that has other work, wall times are longer than on an idle one, for all commands alike:
-compare them with each other, and CPU times across machines."""
+On a busy machine, wall times are longer than on an idle one, for all commands alike. Compare wall
+times only with each other; CPU times can be compared between machines."""
 
 
 def list_parts(page: Path) -> dict[str, str]:
@@ -603,28 +608,28 @@ def growth_table(folder: Path, word: str, runs: int) -> str:
     if not rows:
         return ""
     about = (
-        f"Seconds of CPU without the start, the least of {runs} runs, as each size is doubled "
-        "four times, and the exponent over the last two doublings: 1 is as fast as the input "
-        "grows. The goal is 1.05."
+        "CPU time in seconds for an input whose size is doubled four times, without the start of "
+        f"dractl (minimum of {runs} runs). The exponent is that of the last two doublings; with an "
+        "exponent of 1, the time grows as fast as the input. The goal is 1.05."
     )
     columns = "| | sizes | | | | | | exponent |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
     head = f"## Growth\n\n{about}\n\n{columns}"
     return (
         head
         + "\n".join(rows)
-        + ("\n\n" + "\n".join(missed) if missed else "\n\n- Nothing grows faster.")
+        + ("\n\n" + "\n".join(missed) if missed else "\n\n- No exponent exceeds the goal.")
     )
 
 
 _OF_ITS_OWN = (
-    "Tried: pods in front of several that are asked about are tried once after equal changes, and "
-    "what is known of pods and claims is kept where a change does not touch them. What is left is "
-    "to look through all pods and claims, once for each change that is tried, for those that it "
-    "touches."
+    "Tried: pods that are ahead of several subjects in the queue are tried once after equal "
+    "changes, and what dractl knows of pods and claims is reused where a change does not affect "
+    "them. In the remaining time, dractl searches all pods and claims for those that a change "
+    "affects, once for each change that it tries."
 )
 _SAME_CALLS = (
-    "twice the input makes twice the calls; what a call takes grows with the objects that are in "
-    "memory, which leave the processor's cache."
+    "an input of twice the size needs twice the calls, but each call takes longer, since more "
+    "objects are in memory and the processor's cache holds a smaller part of them."
 )
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": _OF_ITS_OWN,
