@@ -20,33 +20,32 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "man"
 SCHEMA = ROOT / "schemas" / "dractl" / "config.json"
 EXIT_STATUS = {
-    "0": "Nothing found at or above the severity that counts, everything asked about fits, no "
-    "difference.",
-    "1": "Findings, something that does not fit, a failed check, a difference.",
+    "0": "No finding at or above the severity that counts; everything fits; no difference.",
+    "1": "A finding, a subject that does not fit, a failed check, or a difference.",
     "2": "Wrong usage or configuration.",
-    "3": "The job could not be done: a path missing or unreadable, no cluster, nothing to explain, "
-    "an internal error.",
+    "3": "The command cannot answer: a path does not exist or cannot be read, no cluster responds, "
+    "the input has nothing to explain, or an internal error occurred.",
     "130": "Interrupted.",
 }
 ENVIRONMENT = {
-    "DRACTL_KUBERNETES_VERSION, DRACTL_FEATURE_GATES": "As the options of that name, where they "
-    "are not given.",
-    "DRACTL_OUTPUT, DRACTL_FAIL_ON, DRACTL_SELECT, DRACTL_IGNORE, DRACTL_BASELINE": "The same, for "
-    "lint.",
+    "DRACTL_KUBERNETES_VERSION, DRACTL_FEATURE_GATES": "Defaults for the options of the "
+    "same names.",
+    "DRACTL_OUTPUT, DRACTL_FAIL_ON, DRACTL_SELECT, DRACTL_IGNORE, DRACTL_BASELINE": "Defaults for "
+    "the options of lint.",
     "NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE": "Whether reports and messages are coloured; --color "
-    "wins.",
-    "NODE_NAME": "The name of the node for render, where neither --node-name nor a snapshot gives "
-    "one.",
-    "DRACTL_TRACEBACK": "An internal error ends in its traceback, for a bug report.",
+    "takes precedence.",
+    "NODE_NAME": "The name of the node for render, if neither --node-name nor a snapshot has it.",
+    "DRACTL_TRACEBACK": "If set, an internal error prints its traceback, for a bug report.",
 }
 FILES = (
-    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder "
-    "upwards that has one. A name with a dot stands in the table lint."
+    "dractl.toml, .dractl.toml, or the table tool.dractl of pyproject.toml, in the nearest folder, "
+    "from the current one upwards, that has one. A name such as lint.select is the key select of "
+    "the table lint."
 )
 COMMENTS = (
-    "`# dractl: ignore[CODE]` takes the findings of a rule out of its line, or out of the next "
-    "line if it stands alone; `# dractl: ignore-file[CODE]` out of the file. In the brackets are "
-    "codes, names or beginnings of codes, with commas."
+    "`# dractl: ignore[CODE]` suppresses the findings of a rule in its line, or in the next line "
+    "if the comment has a line of its own; `# dractl: ignore-file[CODE]` suppresses them in the "
+    "whole file. The brackets contain codes, names or beginnings of codes, separated by commas."
 )
 SUMMARY = "hardware, ResourceSlices, manifests and pending claims of Dynamic Resource Allocation"
 
