@@ -163,7 +163,7 @@ def _list_files(folder: str, *, is_deep: bool) -> Iterator[str]:
 
 
 class HelmOptions(Struct, frozen=True):
-    """The options of a source for its chart."""
+    """The settings of a source with which Argo CD renders its chart."""
 
     release: str
     """The name of the release."""

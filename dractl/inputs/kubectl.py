@@ -70,7 +70,7 @@ class Login(Struct, frozen=True):
 
     @property
     def arguments(self) -> list[str]:
-        """The options of kubectl."""
+        """The arguments for kubectl."""
         chosen = [
             ("--context", self.context),
             ("--kubeconfig", self.kubeconfig),

@@ -308,7 +308,7 @@ class RuleOptions(OptionGroup, frozen=True):
 
 
 class EditOptions(OptionGroup, frozen=True):
-    """The options that change files, or show the changes."""
+    """Options to change files, or to show the changes."""
 
     heading: ClassVar[str] = ACTIONS
 

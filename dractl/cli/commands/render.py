@@ -102,7 +102,7 @@ Diff = Annotated[
 
 
 class NodeOptions(OptionGroup, frozen=True):
-    """The drivers, and the node for which they publish."""
+    """Options for the drivers, and for the node for which they publish."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -120,7 +120,7 @@ class NodeOptions(OptionGroup, frozen=True):
 
 
 class SetupOptions(OptionGroup, frozen=True):
-    """The setup of the drivers."""
+    """Options for the setup of the drivers."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -129,7 +129,7 @@ class SetupOptions(OptionGroup, frozen=True):
 
 
 class ActionOptions(OptionGroup, frozen=True):
-    """The options for the output."""
+    """Options for the output."""
 
     heading: ClassVar[str] = ACTIONS
 

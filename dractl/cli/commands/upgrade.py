@@ -134,7 +134,7 @@ class VersionOptions(OptionGroup, frozen=True):
 
 
 class EditOptions(OptionGroup, frozen=True):
-    """The options that change the manifests."""
+    """Options to change the manifests."""
 
     heading: ClassVar[str] = ACTIONS
 

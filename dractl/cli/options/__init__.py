@@ -1,1 +1,1 @@
-"""The options that several subcommands share: one module for each group."""
+"""Options that several subcommands share, one module for each group."""

@@ -1,5 +1,5 @@
-"""The options that name a cluster's objects for explain, devices and fit: kubectl, files, or the
-devices of a machine.
+"""Options with which explain, devices and fit choose the objects of a cluster: kubectl's, files, or
+the devices of a machine.
 """
 
 from __future__ import annotations

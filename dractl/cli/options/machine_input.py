@@ -1,4 +1,4 @@
-"""The options that select a machine to read, and reading it."""
+"""Options that select a machine, and the function that reads it."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The options of the Kubernetes release whose rules apply."""
+"""Options for the Kubernetes release whose rules apply."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -113,7 +113,7 @@ class ReleaseOptions(OptionGroup, frozen=True):
 
 
 class GateOptions(OptionGroup, frozen=True):
-    """The options of the gates that apply, for a command with its own release options."""
+    """Options for the gates that apply, in a command that has its own release options."""
 
     heading: ClassVar[str] = AGAINST
 

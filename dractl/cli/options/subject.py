@@ -21,8 +21,7 @@ More = Annotated[
 
 
 class SubjectOptions(ValuesOptions, frozen=True):
-    """The options for the subject that is placed, for the objects that are read, and for the values
-    of charts.
+    """Options for the subject to place, for the objects to read, and for the values of charts.
 
     The field ``name`` of a command describes its subject.
     """
