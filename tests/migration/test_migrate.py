@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
 from dractl.allocation import Features
@@ -291,15 +292,40 @@ def test_exit_codes_and_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "# head\n" + POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never")
     )
     os.chmod(file, 0o640)
-    assert run(str(file)) == 1
+    assert run("--diff", str(file)) == 1
     assert "+apiVersion: resource.k8s.io/v1" in capsys.readouterr().out
+    assert run(str(file)) == 0
+    converted = capsys.readouterr().out
     assert "resourceClaims" not in file.read_text()
     assert run("--write", str(file)) == 0
-    assert file.read_text().startswith("# head\n")
+    assert file.read_text() == converted
+    assert converted.startswith("# head\n")
     assert file.stat().st_mode & 0o777 == 0o640
-    assert run(str(file)) == 0
+    assert run("--diff", str(file)) == 0
     assert main(["lint", "--isolated", str(file)]) == 0
     assert run(str(tmp_path / "missing.yaml")) == 3
+
+
+def test_several_converted_files_are_a_stream_in_which_each_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("a.yaml", "b.yaml")
+    for name in names:
+        text = POD.format(resource="nvidia.com/gpu", count=1, more="restartPolicy: Never")
+        (tmp_path / name).write_text(text.replace("name: ", f"name: {name[0]}", 1))
+    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
+    assert run(str(tmp_path)) == 0
+    out = capsys.readouterr().out
+    sources = [line for line in out.splitlines() if line.startswith("# Source:")]
+    assert sources == [f"# Source: {tmp_path / name}" for name in names]
+    kinds = [document["kind"] for document in yaml.safe_load_all(out)]
+    assert kinds == ["Pod", "ResourceClaimTemplate", "Pod"]
+
+
+@pytest.mark.parametrize("other", ["--diff", "--keep-requests"])
+def test_write_excludes_other_outputs(other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--write", other, "a.yaml") == 2
+    assert f"--write and {other}" in capsys.readouterr().err
 
 
 def test_keep_requests_gives_the_uninstalled_classes(
@@ -383,9 +409,9 @@ def test_every_resource_is_tolerated_if_asked_for(
     path.write_text(
         POD.format(resource="nvidia.com/mig-1g.5gb", count=1, more="restartPolicy: Never")
     )
-    assert run("--tolerate", str(path)) == 1
+    assert run("--tolerate", str(path)) == 0
     captured = capsys.readouterr()
-    assert "+  - key: nvidia.com/mig-1g.5gb\n+    operator: Exists\n" in captured.out
+    assert "  - key: nvidia.com/mig-1g.5gb\n    operator: Exists\n" in captured.out
     assert [line.split(":")[1] for line in captured.err.splitlines()] == [" steps", " rollback"]
 
 

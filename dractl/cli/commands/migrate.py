@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from typer import Argument, Exit, Option
 
 from dractl.cli import common, fixing, terminal
 from dractl.cli.fixing import FileChange
-from dractl.cli.headings import ACTIONS, INPUT
+from dractl.cli.headings import ACTIONS, INPUT, OptionGroup
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.cli.options.values import ValuesOptions
@@ -21,13 +21,14 @@ from dractl.cli.rendering import Concern, Rendering
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import pause_collection
-from dractl.lint.config import ChartSettings
+from dractl.inputs.charts import ValueChoice
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.content import read_file
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.naming import name_paths
 from dractl.manifests.templates import chart_of
+from dractl.manifests.text import decode
 from dractl.migration import MigratedFile, Migration, Remark, classes_for
 from dractl.migration.rendered_requests import (
     RenderedRequest,
@@ -50,16 +51,15 @@ Paths = Annotated[
     list[str],
     Argument(metavar="PATH...", help="Files, folders; - for standard input.", show_default=False),
 ]
-Write = Annotated[
-    bool,
-    Option("--write", help="Write the files instead of showing the diff.", rich_help_panel=ACTIONS),
+Write = Annotated[bool, Option("--write", help="Write the files instead of printing what changes.")]
+Diff = Annotated[
+    bool, Option("--diff", help="Show the changes as a diff; exit with 1 if there are any.")
 ]
 KeepRequests = Annotated[
     bool,
     Option(
         "--keep-requests",
         help="Print DeviceClasses with extendedResourceName; leave the manifests alone.",
-        rich_help_panel=ACTIONS,
     ),
 ]
 Tolerate = Annotated[
@@ -70,7 +70,6 @@ Tolerate = Annotated[
             "Add the tolerations that the admission plugin ExtendedResourceToleration adds for"
             " extended resources."
         ),
-        rich_help_panel=ACTIONS,
     ),
 ]
 Exclude = Annotated[
@@ -85,34 +84,53 @@ Exclude = Annotated[
 Output = Annotated[str, output_option(FORMATS)]
 
 
+class _Actions(OptionGroup, frozen=True):
+    """Options that choose the output of the conversion."""
+
+    heading: ClassVar[str] = ACTIONS
+
+    write: Write = False
+    diff: Diff = False
+    keep_requests: KeepRequests = False
+    tolerate: Tolerate = False
+
+    def check(self) -> None:
+        """Raise UsageError for options that exclude each other."""
+        if self.write and self.diff:
+            raise UsageError("--write and --diff cannot be combined")
+        for name, is_given in (("--write", self.write), ("--diff", self.diff)):
+            if is_given and self.keep_requests:
+                raise UsageError(
+                    f"{name} and --keep-requests cannot be combined",
+                    hint="the classes go to standard output",
+                )
+
+
 def command(
     paths: Paths,
-    write: Write = False,
-    keep_requests: KeepRequests = False,
-    tolerate: Tolerate = False,
     exclude: Exclude = None,
+    values: ValuesOptions = ValuesOptions(),
     against: ReleaseOptions = ReleaseOptions(),
+    actions: _Actions = _Actions(),
     output: Output = "text",
     printing: Printing = Printing(),
 ) -> None:
-    """Convert device-plugin requests in manifests to ResourceClaimTemplates, and show the diff.
+    """Convert device-plugin requests in manifests to ResourceClaimTemplates, and print the
+    converted files.
 
     Node selectors on labels of GPU Feature Discovery become selectors of the request. Charts and
     kustomizations are rendered, if helm and kustomize or kubectl are installed. Requests that
     cannot be converted are reported on standard error, where they are written.
 
-    Exits with 1 if the diff is not empty, with 3 if something that asks for devices cannot be read
-    or was skipped.
+    Exits with 1 if `--diff` shows a change, with 3 if something that asks for devices cannot be
+    read or was skipped.
 
-    Example: `dractl migrate manifests/`, `dractl migrate --write manifests/`
+    Examples: `dractl migrate pod.yaml`, `dractl migrate --diff manifests/`, `dractl migrate --write
+    manifests/`
     """
     printing.apply()
     common.choose_output(output, FORMATS)
-    if write and keep_requests:
-        raise UsageError(
-            "--write and --keep-requests cannot be combined",
-            hint="the classes go to standard output",
-        )
+    actions.check()
     settings, variables = against.settings()
     target = choose_target(*against.release_and_gates(settings, variables))
     if not target.has("served-by-default"):
@@ -120,30 +138,31 @@ def command(
             "claims are written as resource.k8s.io/v1, which Kubernetes serves since 1.34"
         )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
-    reader = _Reader(paths, stdin, (*settings.exclude, *(exclude or ())), target, settings.charts)
+    choice = values.choose_values(settings.charts)
+    reader = _Reader(paths, stdin, (*settings.exclude, *(exclude or ())), target, choice)
     with pause_collection():
         inputs = reader.load()
-        migration = Migration(inputs.documents, tolerate=tolerate)
+        migration = Migration(inputs.documents, tolerate=actions.tolerate)
         migrated = _migrate_files(inputs, migration)
         rendered = list(list_rendered_requests(inputs.documents, migrated))
     changes, errors = (
-        ([], []) if keep_requests else _collect_changes(migrated, inputs.digests, stdin)
+        ([], []) if actions.keep_requests else _collect_changes(migrated, inputs.digests, stdin)
     )
     lost = reader.list_lost_templates(inputs, changes, migration.names)
-    if write:
+    if actions.write:
         errors += _write(changes, stdin)
     conversion = _Conversion(inputs, migrated, changes, rendered, lost)
-    if keep_requests:
+    if actions.keep_requests:
         _report_classes(conversion, target, output, printing.output_file)
     else:
-        _report_changes(conversion, output, write=write, file=printing.output_file)
+        _report_changes(conversion, actions, output, printing.output_file)
     if _report_errors(inputs, errors):
         raise Exit(InputError.exit_code)
     if inputs.undecided or any(
         not item.judged and _mentions_device_plugin(item.file) for item in inputs.skipped
     ):
         raise Exit(InputError.exit_code)
-    raise Exit(1 if changes and not write else 0)
+    raise Exit(1 if changes and actions.diff else 0)
 
 
 class _Reader(Struct, frozen=True):
@@ -153,13 +172,12 @@ class _Reader(Struct, frozen=True):
     stdin: bytes | None
     exclude: tuple[str, ...]
     target: Target
-    charts: Mapping[str, ChartSettings]
-    """The values of charts in the configuration."""
+    values: ValueChoice | None
+    """The values of charts on the command line and in the configuration."""
 
     def load(self) -> Inputs:
         """Load the files as they are written, followed by the objects that are made of them."""
-        values = ValuesOptions().choose_values(self.charts)
-        rendering = Rendering(None, values, Concern(_names_device_plugin, lambda _: True))
+        rendering = Rendering(None, self.values, Concern(_names_device_plugin, lambda _: True))
         inputs = load_readable(
             self.paths,
             stdin=self.stdin,
@@ -303,20 +321,33 @@ class _Conversion(Struct, frozen=True):
 
 
 def _report_changes(
-    conversion: _Conversion, output: str, *, write: bool, file: Path | None
+    conversion: _Conversion, actions: _Actions, output: str, file: Path | None
 ) -> None:
-    """Print the diff, and notices of what was not converted and of the steps on a cluster."""
+    """Print the changes, and notices of what was not converted and of the steps on a cluster."""
     resources = conversion.resources
     notes = _migration_steps(resources) if conversion.changes else ()
     if common.base_format(output) == "json":
         _write_json(conversion, conversion.remarks, (), notes, output, file)
         return
     terminal.write_utf8()
-    if not write:
+    if actions.diff:
         diffs = conversion.diffs.values()
         painted = map(fixing.paint_diff, diffs) if file is None else diffs
         common.write_report("".join(painted), file)
+    elif not actions.write:
+        common.write_report(_join_files(conversion.changes), file)
     _print_notices(conversion, conversion.remarks, notes)
+
+
+def _join_files(changes: Sequence[FileChange]) -> str:
+    """Return the converted files; of several, a comment names each, as in the output of helm."""
+    texts = {change.name: decode(change.after) for change in changes}
+    if len(texts) == 1:
+        return "".join(texts.values())
+    return "".join(
+        f"---\n# Source: {' '.join(name.splitlines())}\n{text.rstrip()}\n"
+        for name, text in texts.items()
+    )
 
 
 def _report_classes(
