@@ -13,7 +13,7 @@ from dractl.model.nearest import nearest
 from dractl.model.order import natural
 from dractl.model.quantity import PLENTY
 from dractl.objects import IMPLICIT_PREFIX, Raw, mapping, slice_of
-from dractl.scheduler.cache import nodes_by_name
+from dractl.scheduler.cache import add_nodes_of_slices
 from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Node, Pod, View
 from dractl.views.amounts import pod_requests
@@ -62,7 +62,7 @@ def _kind_error(state: ClusterState, target: str) -> UsageError:
 
 
 def _remove_node(state: ClusterState, name: str) -> ClusterState:
-    state = _add_nodes_of_slices(state)
+    state = add_nodes_of_slices(state)
     key = _find_key(state, "Node", name, None)
     state = apply(state, [Delete(f"Node/{key[1]}")])
     state = _remove_pods(state, [k for k, pod in state.pods.items() if pod.node_name == key[1]])
@@ -136,7 +136,7 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
 
     The new nodes are called ``NAME-1`` and so on, from the first number that is free.
     """
-    state = _add_nodes_of_slices(state)
+    state = add_nodes_of_slices(state)
     slices: dict[Key, Raw] = {}
     objects: dict[Key, Raw] = {}
     names = dict.fromkeys(slice_of(value).node for value in nodes.objects("ResourceSlice").values())
@@ -223,18 +223,9 @@ def _rename_pool(pool: str, old: str, new: str) -> str:
     return pool.replace(old, new) if old in pool else f"{pool}-{new}"
 
 
-def _add_nodes_of_slices(state: ClusterState) -> ClusterState:
-    """Add the nodes that slices name, if the input has no Node objects."""
-    if state.has("Node"):
-        return state
-    return state.with_kinds(
-        {"Node": {("", name): node.raw for name, node in nodes_by_name(state).items()}}
-    )
-
-
 def keep_node(state: ClusterState, name: str) -> ClusterState:
     """Remove all nodes but one. Raises InputError for an unknown node."""
-    state = _add_nodes_of_slices(state)
+    state = add_nodes_of_slices(state)
     nodes = state.objects("Node")
     if ("", name) not in nodes:
         near = nearest(name, {key[1] for key in nodes})

@@ -16,6 +16,7 @@ from dractl.impact.result import Impact, PodImpact, sort_pods
 from dractl.model.nearest import nearest_names
 from dractl.objects import items
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.cache import add_nodes_of_slices
 from dractl.views import Pod
 
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
@@ -36,13 +37,14 @@ class NodeInQuestion(Struct, frozen=True):
     @property
     def cordoned(self) -> ClusterState:
         """The cluster in which the node takes no further pods."""
-        node = self.state.node(self.name)
-        if node.unschedulable:
-            return self.state
+        state = add_nodes_of_slices(self.state)
+        node = state.node(self.name)
+        if node.unschedulable or not node.exists:
+            return state
         taint = {"key": CORDON_TAINT, "effect": "NoSchedule"}
         taints = [*items(node.spec.get("taints")), taint]
         spec = {**node.spec, "unschedulable": True, "taints": taints}
-        return self.state.replace("Node", ("", self.name), {**node.raw, "spec": spec})
+        return state.replace("Node", ("", self.name), {**node.raw, "spec": spec})
 
     def find_missing_plugin(self, pod: Pod) -> PluginOnNode | None:
         """Return a plug-in that must run before a pod can be deleted, and that does not run."""

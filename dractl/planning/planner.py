@@ -21,6 +21,7 @@ from dractl.planning.search import Candidate, Search, Work
 from dractl.planning.steps import list_places, list_steps, note_steps
 from dractl.planning.subject import Subject, empty_cluster
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.cache import add_nodes_of_slices
 from dractl.scheduler.rejection import PodAffinityMismatch
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.simulation.queue import QueuedPod, list_pending_pods, schedule_pods
@@ -56,6 +57,8 @@ def find_plan(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Find out which pods have to move so that all pods of ``subject`` fit."""
+    # Cordons are changes of Node objects
+    subject = replace(subject, state=add_nodes_of_slices(subject.state))
     return _Planner(subject, features, options, progress).find()
 
 

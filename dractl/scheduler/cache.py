@@ -203,6 +203,15 @@ def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
     return {name: _unseen_node(name) for name in names}
 
 
+def add_nodes_of_slices(state: ClusterState) -> ClusterState:
+    """Return the state with Node objects for the nodes that slices name, if it has none."""
+    if state.has("Node"):
+        return state
+    return state.with_kinds(
+        {"Node": {("", name): node.raw for name, node in nodes_by_name(state).items()}}
+    )
+
+
 def _unseen_node(name: str) -> Node:
     labels = {"kubernetes.io/hostname": name}
     return Node({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})

@@ -54,6 +54,16 @@ def effects(impact: Impact) -> dict[str, str]:
     return {pod.key[1]: pod.effect for pod in impact.pods}
 
 
+@pytest.mark.parametrize("known", ["", "n-1 n-2", "n-2"])
+def test_pods_of_a_drained_node_go_to_another_one_even_without_a_node_object(known: str) -> None:
+    """The slices name both nodes; n-1 may also be deleted, with n-2 still there."""
+    machines = [(machine(name, "gpu-0"), name in known.split()) for name in ("n-1", "n-2")]
+    nodes = [node for (node, _), is_known in machines if is_known]
+    slices = [published for (_, published), _ in machines]
+    impact = drain(nodes, slices, SERVE, running_replica("a", "gpu-0"))
+    assert {p.key[1]: (p.effect, p.fits) for p in impact.pods} == {"a": ("evicted", "n-2")}
+
+
 def test_a_budget_lets_one_go_and_the_next_once_it_is_replaced() -> None:
     """kubectl drain tries again every 5 s: with room elsewhere the budget allows the second one, too."""
     pods = [*running_replica("a", "gpu-0"), *running_replica("b", "gpu-1")]

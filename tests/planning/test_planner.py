@@ -10,8 +10,9 @@ from dractl.capacity.copies import copies_of_object
 from dractl.cluster.labels import parse_labels
 from dractl.planning import subject_of_copies
 from dractl.planning.commands import list_batches
-from tests.explain.cluster import state_of
+from tests.explain.cluster import request, state_of
 from tests.planning.cluster import (
+    DRIVER,
     PCIE_ROOT,
     machine,
     moves,
@@ -376,6 +377,30 @@ def test_cpu_has_to_be_there_as_well() -> None:
         waiting(1, nodeSelector={"kubernetes.io/hostname": "a"}),
     )
     assert plan.verdict == "none"
+
+
+def test_pods_move_between_nodes_that_only_slices_name() -> None:
+    plan = plan_for(
+        machine("a", 2)[1:],
+        machine("b", 2)[1:],
+        running("x", "StatefulSet/x", "a", 0),
+        running("y", "", "b", 0),
+        waiting(2),
+    )
+    assert moves(plan) == [("x", "a", "b")]
+
+
+def test_pod_with_all_devices_of_a_node_moves_to_a_node_with_fewer() -> None:
+    pod, its_claim = running("x", "StatefulSet/x", "a", 0, 1)
+    every = request("gpu", DRIVER, allocationMode="All")
+    del every["exactly"]["count"]
+    its_claim["spec"]["devices"]["requests"] = [every]
+    template_of_all = template(1)
+    template_of_all["metadata"]["name"] = "all"
+    template_of_all["spec"]["spec"]["devices"]["requests"] = [every]
+    pod["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = "all"
+    plan = plan_for(machine("a", 2), machine("b", 1), template_of_all, [pod, its_claim], waiting(2))
+    assert moves(plan) == [("x", "a", "b")]
 
 
 def test_pod_of_another_scheduler_is_undecided() -> None:
