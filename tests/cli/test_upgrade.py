@@ -94,6 +94,7 @@ def test_version_removed_in_a_later_release_is_announced(
     assert (finding["code"], finding["level"]) == ("version-ends", "info")
     assert "1.38" in finding["message"]
     assert "resource.k8s.io/v1" in finding["fix"]
+    assert finding["source"].endswith("zz_generated.prerelease-lifecycle.go")
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])

@@ -169,6 +169,20 @@ def test_constraint_is_replaced_by_one_joining_the_same_devices() -> None:
     assert operation["value"] == f"{NV}/parentUUID"
 
 
+def test_constraint_is_removed_if_no_attribute_distinguishes_the_same_devices() -> None:
+    """Two GPUs have one pcieRoot, and all have one brand: neither can stand for the index."""
+    devices = DEVICES["gpus-25.3"]()
+    for each in devices:
+        for name in ("uuid", "pcieBusID"):
+            del each["attributes"][name]
+    objects = node("node-1"), slice_of(NV, "node-1", *devices), machine()[-1]
+    constraints = [{"distinctAttribute": f"{NV}/index"}]
+    value = claim("asks", request("r", "all", 2), constraints=constraints)
+    (finding,) = readers_in(step_of(*objects, value))
+    (operation,) = finding["edits"][0]["json"]
+    assert operation == {"op": "remove", "path": "/spec/devices/constraints/0"}
+
+
 def test_a_stored_claim_is_created_again() -> None:
     value = claim("asks", request("r", "all", selectors=selectors(SELECTOR)), metadata={"uid": "u"})
     (finding,) = readers_in(step_of(*machine(), value))

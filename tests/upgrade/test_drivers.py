@@ -118,6 +118,14 @@ def test_the_next_version_is_predicted_from_present_slices(
     assert compared >= 8 * WHOLE
 
 
+def test_only_changes_after_the_present_version_are_listed() -> None:
+    """kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin: nvlib.go changed in v25.8.0, mig.go in v25.12.0."""
+    changes = drivers.behavior_changes("gpu.nvidia.com", "25.8", "25.12")
+    assert [each.message for each in changes] == [
+        "from 25.12 on, MIG devices are named by profile and placement"
+    ]
+
+
 def test_capacities_stay_and_are_not_made_up() -> None:
     """25.12 and 0.4 publish the memory of a GPU alike (dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go)."""
     memory = {"memory": {"value": "80Gi"}}
