@@ -160,6 +160,12 @@ def test_rule_without_effect_counts_what_it_would_evict() -> None:
     )
 
 
+def test_rule_with_effect_does_not_count_what_it_would_evict() -> None:
+    impact = hit(machine("n-1", "gpu-0", "gpu-1"), PAIR, change=rule("NoExecute"))
+    assert effects(impact) == {"a": "evicted"}
+    assert not any("would evict" in note for note in impact.notes)
+
+
 def test_pods_go_round_in_circles_with_a_shared_claim() -> None:
     """The claim stays allocated while the old pods are Terminating, as recorded in 08-shared-claim."""
     pods = [replica(name, "Deployment/serve", "n-1", "gpu-0")[0] for name in ("a", "b")]
