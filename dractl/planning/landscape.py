@@ -267,7 +267,7 @@ class Landscape:
     def count_held_devices(self, pod: Pod) -> Mapping[str, int]:
         """Return how many devices of each driver a running pod takes on any node.
 
-        None if a different number of devices may satisfy its claims.
+        Empty if a different number of devices may satisfy its claims.
         """
         state = self.scheduler.state
         claims = [state.claim(key) for key in state.claims_of_pod(pod.key)]
