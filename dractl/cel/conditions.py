@@ -88,15 +88,16 @@ def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:
 
     Each of several conditions keeps its parentheses; a single condition does not.
     """
-    nodes = tuple(_walk_conjuncts(root))
+    nodes = tuple(walk_conjuncts(root))
     places = [spans.operand(node) for node in nodes] if len(nodes) > 1 else [spans.span(root)]
     return tuple(Excerpt(start, end, spans.source[start:end]) for start, end in places)
 
 
-def _walk_conjuncts(node: Node) -> Iterator[Node]:
+def walk_conjuncts(node: Node) -> Iterator[Node]:
+    """Yield the trees of the conditions that must all hold, in the order of the source."""
     if isinstance(node, Call) and node.function == "_&&_":
         for part in node.args:
-            yield from _walk_conjuncts(part)
+            yield from walk_conjuncts(part)
     else:
         yield node
 

@@ -59,7 +59,7 @@ def check(run: Run) -> Found:
     for read in reads(run):
         row = read.row
         if row is not None and read.lookup.kind == "attributes":
-            yield from _advise_calls(run, read, row)
+            yield from _advise_calls(read, row)
         for comparison in read.program.comparisons if row is not None else ():
             if (
                 comparison.lookup != read.lookup
@@ -83,22 +83,23 @@ def check(run: Run) -> Found:
             )
 
 
-def _advise_calls(run: Run, read: Read, row: Row) -> Found:
+def _advise_calls(read: Read, row: Row) -> Found:
     """Yield advice on conditions other than comparisons, such as ``version.startsWith("580")``."""
     sample = _SAMPLES.get(row.type)
-    for part in read.program.conjuncts if sample is not None else ():
+    program = read.program
+    conditions = zip(program.conjuncts, program.conjunct_programs, strict=True)
+    for part, condition in conditions if sample is not None else ():
         inside = [
             lookup
-            for lookup in read.program.lookups
+            for lookup in program.lookups
             if part.start <= lookup.start and lookup.end <= part.end
         ]
         if inside != [read.lookup] or any(
-            comparison.lookup == read.lookup for comparison in read.program.comparisons
+            comparison.lookup == read.lookup for comparison in program.comparisons
         ):
             continue
-        program = environment(run.target, "stored").compile(part.text)
         device = Device({"name": "device", "attributes": {row.name: {row.type: sample}}})
-        result = program.evaluate(read.driver.name, device) if program.ok else None
+        result = condition.evaluate(read.driver.name, device) if condition.ok else None
         if isinstance(result, EvalError) and result.text.startswith("no such overload"):
             message = (
                 f"{row.name} {_describe_type(row)}: this is an error on every device "

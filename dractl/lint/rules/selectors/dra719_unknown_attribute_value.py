@@ -41,11 +41,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from dractl.cel import environment
+from dractl.cel import Program
 from dractl.cel.conditions import Literal
 from dractl.lint.model import Advice, Found, Replacement, Run
 from dractl.lint.published import Read, Row, products, reads, values_in_input
-from dractl.model import Device, Target
+from dractl.model import Device
 from dractl.model.nearest import nearest
 
 SEVERITY = "warning"
@@ -66,7 +66,7 @@ def check(run: Run) -> Found:
         row = read.row
         if row is None or row.type != "string":
             continue
-        yield from _advise_calls(run, read, row)
+        yield from _advise_calls(read, row)
         for comparison in read.program.comparisons:
             if comparison.lookup != read.lookup or comparison.operator not in ("==", "!=", "in"):
                 continue
@@ -122,7 +122,7 @@ def _judge_value(read: Read, row: Row, literal: Literal) -> Found:
             )
 
 
-def _advise_calls(run: Run, read: Read, row: Row) -> Found:
+def _advise_calls(read: Read, row: Row) -> Found:
     """Yield advice on conditions that no known product name meets, such as
     ``productName.startsWith("H100")``.
     """
@@ -131,17 +131,19 @@ def _advise_calls(run: Run, read: Read, row: Row) -> Found:
         if row.name == f"{read.driver.name}/productName"
         else ()
     )
-    for part in read.program.conjuncts if names else ():
+    program = read.program
+    conditions = zip(program.conjuncts, program.conjunct_programs, strict=True)
+    for part, condition in conditions if names else ():
         inside = [
             lookup
-            for lookup in read.program.lookups
+            for lookup in program.lookups
             if part.start <= lookup.start and lookup.end <= part.end
         ]
-        call = _CALL.fullmatch(read.program.text[read.lookup.end : part.end])
+        call = _CALL.fullmatch(program.text[read.lookup.end : part.end])
         if inside != [read.lookup] or call is None or part.start != read.lookup.start:
             continue
         meant = [value for value in names if call["word"].lower() in value.lower()]
-        if meant and _holds_for_none(part.text, run.target, read.driver.name, row.name, names):
+        if meant and _holds_for_none(condition, read.driver.name, row.name, names):
             message = f"this is true for no known {row.name}, such as {meant[0]}"
             yield read.advice(
                 message, f'write .lowerAscii().contains("{call["word"].lower()}")', span=part.span
@@ -149,17 +151,14 @@ def _advise_calls(run: Run, read: Read, row: Row) -> Found:
 
 
 @lru_cache
-def _holds_for_none(
-    text: str, target: Target, name: str, attribute: str, values: tuple[str, ...]
-) -> bool:
+def _holds_for_none(condition: Program, name: str, attribute: str, values: tuple[str, ...]) -> bool:
     """Return True if a condition is false for every device of a driver whose attribute has one of
     the values.
     """
-    program = environment(target, "stored").compile(text)
     devices = (
         Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in values
     )
-    return program.ok and all(program.evaluate(name, device) is False for device in devices)
+    return condition.ok and all(condition.evaluate(name, device) is False for device in devices)
 
 
 def _advise(

@@ -37,7 +37,7 @@ class, selects nothing and is reported as info.
 The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`
 """
 
-from dractl.cel import EvalError, Program, reading
+from dractl.cel import EvalError, Program
 from dractl.cel.conditions import Excerpt
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.published import KnownDriver, Selectors, classes, memories, selections, types_left
@@ -107,13 +107,12 @@ def _judge_nominal_size(selection: Selectors) -> Found:
         if size is None or len(sizes) > 1:
             return
         for expression, program in selection.selectors:
-            for part in program.conjuncts:
+            for part, condition in zip(program.conjuncts, program.conjunct_programs, strict=True):
                 inside = [
                     item
                     for item in program.lookups
                     if part.start <= item.start and item.end <= part.end
                 ]
-                condition = reading(part.text)
                 if {item.full_name for item in inside} != {memory} or not condition.ok:
                     continue
                 device = Device({"name": "device", "capacity": {memory: {"value": f"{size}Mi"}}})
@@ -268,7 +267,7 @@ def _judge_values(selection: Selectors, expression: Expression, program: Program
     known_driver = selection.devices.driver if selection.devices else None
     if known_driver is None:
         return
-    for part in program.conjuncts:
+    for part, condition in zip(program.conjuncts, program.conjunct_programs, strict=True):
         inside = [
             lookup
             for lookup in program.lookups
@@ -278,7 +277,6 @@ def _judge_values(selection: Selectors, expression: Expression, program: Program
         row = known_driver.attributes.get(names.pop()) if len(names) == 1 else None
         if row is None or not row.values or row.type != "string":
             continue
-        condition = reading(part.text)
         fields = {field.kind for field in condition.reads or ()}
         if condition.comparisons or not condition.ok:
             continue
