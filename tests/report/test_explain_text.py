@@ -332,3 +332,15 @@ def test_selector_is_quoted_with_a_mark_below_the_false_part() -> None:
             "".join(above[at] for above, below in pairs for at, m in enumerate(below) if m == "^")
             == part
         )
+
+
+def test_a_reason_of_no_node_is_below_the_table_of_nodes() -> None:
+    (answer,) = asked([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 4))], "claim/c")
+    assert len({node.reasons[0].code for node in answer.nodes}) == 2
+    words = "its driver does not run on c"
+    silent = Reason(code="driver-absent", message=words, brief=words)
+    answer = replace(answer, reasons=(*answer.reasons, silent))
+    page = explain_text.render([answer], Canvas(100), now=NOON)
+    assert [line for line in page.splitlines() if line.startswith("  also: ")] == [
+        f"  also: {words} [driver-absent]"
+    ]

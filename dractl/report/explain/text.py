@@ -1,6 +1,6 @@
 """explain for people: the verdict, the funnel, the conflict and the fixes, on one screen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from dractl.cluster.shell import NextStep
 from dractl.explain.answer import (
@@ -111,17 +111,13 @@ def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> I
         yield from _funnel(e.funnel, canvas)
     if e.conflict is not None and _names_node(e, e.conflict.node):
         yield from _conflict(e.conflict, canvas, _EVERYTHING if every else _NODES)
+    tabled_codes: set[str] = set()
     if len({_first_reason(node) for node in e.nodes}) > 1:
+        tabled_codes = {reason.code for node in e.nodes for reason in node.reasons}
         yield ""
         yield from _nodes(e.nodes, canvas, _EVERYTHING if every else _NODES)
-    else:
-        listed = {obstacle.have for obstacle in e.obstacles} if len(e.obstacles) > 1 else set()
-        others = [
-            reason
-            for reason in e.reasons[1:]
-            if reason.message not in e.headline and reason.message not in listed
-        ]
-        yield from _list_further_obstacles(others, canvas, _EVERYTHING if every else _REASONS)
+    reasons = _list_unshown_reasons(e, tabled_codes)
+    yield from _list_further_obstacles(reasons, canvas, _EVERYTHING if every else _REASONS)
     for node in e.nodes if every else ():
         if node.funnel:
             yield ""
@@ -223,6 +219,20 @@ def release_title(e: Explanation) -> str:
     """Return the release and its origin: ``Kubernetes 1.36 (from kubelets)``."""
     origin = e.release_from or ("default" if e.release_assumed else "")
     return f"Kubernetes {e.release}" + (f" ({origin})" if origin else "")
+
+
+def _list_unshown_reasons(e: Explanation, tabled_codes: Container[str]) -> list[Reason]:
+    """Return the reasons that the headline, the list of obstacles and the table of nodes leave
+    out.
+    """
+    listed = {obstacle.have for obstacle in e.obstacles} if len(e.obstacles) > 1 else set()
+    return [
+        reason
+        for reason in e.reasons[1:]
+        if reason.message not in e.headline
+        and reason.message not in listed
+        and reason.code not in tabled_codes
+    ]
 
 
 def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int) -> Iterator[str]:
