@@ -320,23 +320,17 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
         )
         notes = (*conclusion.notes, *map(diagnosis.case.say, underlying))
         return replace(conclusion, headline=headline, notes=notes, behind=underlying)
-    if _explains(underlying[0], conclusion.causes):
-        headline = replace(headline, root_cause=underlying[0])
+    root_cause = next((cause for cause in underlying if _begins_headline(cause)), None)
     return replace(
         conclusion,
-        headline=headline,
+        headline=replace(headline, root_cause=root_cause),
         causes=(*conclusion.causes[:1], *underlying, *conclusion.causes[1:]),
     )
 
 
-def _explains(underlying: Cause, causes: Sequence[Cause]) -> bool:
-    """Return True if a cause may stand before the verdict: a value that keeps devices from a
-    selector explains only a verdict that this selector decides.
-    """
-    if not isinstance(underlying, DeviceContradiction):
-        return True
-    deciding = causes[0] if causes else None
-    return isinstance(deciding, SelectorFalse) and deciding.selector == underlying.selector
+def _begins_headline(underlying: Cause) -> bool:
+    """Return True if a cause may stand before the verdict: a misread value only if it decides."""
+    return not isinstance(underlying, DeviceContradiction) or underlying.decides
 
 
 def _apply_pod(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:

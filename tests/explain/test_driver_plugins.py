@@ -617,6 +617,70 @@ def test_equal_hardware_on_another_node_shows_a_misread_attribute() -> None:
     )
     message = next(r.message for r in answer.reasons if r.code == "device-contradiction")
     assert "false of the device, and true of the same hardware on node-2" in message
+    assert answer.headline.startswith("driver dra.net says dra.net/rdma false")
+
+
+RDMA_POD = network_pod('device.attributes["dra.net"].rdma == true')
+MODEL = {"dra.net/pciDevice": {"string": "MT2910"}}
+MISREAD = {**MODEL, "dra.net/rdma": {"bool": False}}
+READ = {**MODEL, "dra.net/rdma": {"bool": True}}
+TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+
+
+def test_a_misread_attribute_beside_another_obstacle_does_not_begin_the_headline() -> None:
+    """With the right attribute, the taint of node-1 would still refuse the pod."""
+    answer = explain(
+        *RDMA_POD,
+        node("node-1", taints=[TAINT]),
+        node("node-2", taints=[TAINT]),
+        nic_slice("node-1", MISREAD),
+        nic_slice("node-2", READ),
+    )
+    assert answer.headline.startswith("does not fit on any of the 2 nodes: taint team=a")
+    assert "dra.net/rdma" not in answer.headline
+    assert "device-contradiction" in [reason.code for reason in answer.reasons]
+
+
+def test_a_misread_attribute_begins_the_headline_if_the_other_value_lets_the_pod_fit() -> None:
+    """Although the taint is the cause on the nearest node, node-2 only lacks the right value."""
+    answer = explain(
+        *RDMA_POD,
+        node("node-1", taints=[TAINT]),
+        node("node-2"),
+        node("node-3", taints=[{**TAINT, "key": "zone"}]),
+        nic_slice("node-1", MISREAD),
+        nic_slice("node-2", MISREAD),
+        nic_slice("node-3", READ),
+    )
+    assert answer.headline.startswith("driver dra.net says dra.net/rdma false of all 2 devices")
+    assert (
+        "; does not fit on any of the 3 nodes: nearest is node-1: taint team=a" in answer.headline
+    )
+
+
+def test_a_misread_attribute_is_on_the_page_where_every_node_has_another_cause() -> None:
+    """A single change would also be enough on each of the other nodes."""
+    tainted, incomplete = nic_slice("node-4", READ), nic_slice("node-5", READ)
+    tainted["spec"]["devices"][0]["taints"] = [TAINT]
+    incomplete["spec"]["pool"]["resourceSliceCount"] = 2
+    held = allocation("node-3", ("dra.net", "nic-0"), pod="q")
+    answer = explain(
+        *RDMA_POD,
+        *(node(f"node-{number}") for number in (1, 3, 4, 5)),
+        node("node-2", taints=[TAINT]),
+        *(nic_slice(f"node-{number}", READ) for number in (2, 3)),
+        nic_slice("node-1", MISREAD),
+        tainted,
+        incomplete,
+        claim("held", request("r", "nic"), status=held),
+        pod("q", spec={"nodeName": "node-3"}, status={"phase": "Running"}),
+    )
+    assert answer.headline.startswith(
+        "does not fit on any of the 5 nodes: no common reason; nearest is "
+    )
+    assert "dra.net/rdma" not in answer.headline
+    page = explain_text.render([answer], Canvas(100), now=0.0)
+    assert "  also: driver dra.net says dra.net/rdma false of the device" in page
 
 
 def test_naturally_differing_values_are_no_contradiction() -> None:

@@ -3,22 +3,30 @@ attributes of the same hardware on another node.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation import DeviceID
 from dractl.explain.context import Case
+from dractl.explain.obstacles.trial import Trial, set_in
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.drivers import DeviceContradiction
+from dractl.explain.reasons.scheduling import Mixed
 from dractl.explain.reasons.selectors import SelectorFalse
 from dractl.facts.drivers import driver as facts_about, names
 from dractl.model import Device
+from dractl.model.names import full_name
+from dractl.objects import Raw, slice_of
 
 _MODEL_NAMES = frozenset(
     {"model", "productName", "product", "deviceName", "pciDevice", "pciVendor", "vendor", "type"}
 )
 """The last parts of the names of attributes that identify the hardware of a device."""
 MAX_DEVICES_COMPARED = 512
+_OTHER_VALUES = {"false": True, "true": False}
+"""The other boolean for the text of each."""
 
 
 class _Reading(Struct, frozen=True):
@@ -42,7 +50,8 @@ def find_contradictions(case: Case, ranked: Sequence[Cause]) -> Iterator[Cause]:
         ]
         contradiction = _from_facts(cause, readings) or _from_peers(case, cause, readings)
         if contradiction is not None:
-            yield contradiction
+            decides = _decides(case, ranked[0], cause, contradiction)
+            yield replace(contradiction, decides=decides)
             return
 
 
@@ -127,6 +136,45 @@ def _from_peers(
                     nodes=cause.nodes,
                 )
     return None
+
+
+def _decides(
+    case: Case, first: Cause, cause: SelectorFalse, contradiction: DeviceContradiction
+) -> bool:
+    """Return True if a contradiction explains the first cause, or the subject would fit with the
+    other value.
+
+    ``cause`` is the cause that it explains. If every node has another cause, many a single change
+    would let the subject fit, so only the cause on the nearest node counts.
+    """
+    if isinstance(first, Mixed):
+        return first.nearest_cause is not None and first.nearest_cause.key == cause.key
+    return first.key == cause.key or _fits_with_other_value(case, contradiction)
+
+
+def _fits_with_other_value(case: Case, contradiction: DeviceContradiction) -> bool:
+    """Return True if the subject would fit if the driver published the other boolean."""
+    if contradiction.value not in _OTHER_VALUES:
+        return False
+    trial = Trial(case.state, case.question)
+    trial = trial.edit_all("ResourceSlice", partial(_publish_other_value, contradiction))
+    return case.scheduler.with_state(trial.state).attempt_pod(trial.question.value).fits
+
+
+def _publish_other_value(contradiction: DeviceContradiction, value: Raw) -> Raw:
+    """Return a slice in which the devices of a contradiction have the other boolean."""
+    driver, name = contradiction.driver, full_name(contradiction.attribute, contradiction.driver)
+    published, devices = slice_of(value), frozenset(contradiction.devices)
+    for device in published.devices if published.driver == driver else ():
+        if str(DeviceID(driver, published.pool, device.name)) in devices:
+            attributes = {
+                key: attribute
+                for key, attribute in device.attributes.items()
+                if full_name(key, driver) != name
+            }
+            attributes[name] = {"bool": _OTHER_VALUES[contradiction.value]}
+            value = set_in(value, (*device.path, "attributes"), attributes)
+    return value
 
 
 def _model(device: Device) -> tuple[tuple[str, object], ...]:

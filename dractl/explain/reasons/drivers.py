@@ -479,6 +479,10 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
     """A node where the same hardware has another value."""
     peer_value: str = ""
     devices: tuple[str, ...] = ()
+    decides: bool = True
+    """True if the contradiction keeps the subject from its nearest node, or the subject would fit
+    with the other value. The headline then begins with it.
+    """
 
     def facts(self) -> Facts:
         return {
