@@ -1,5 +1,6 @@
 """The obstacles as an answer shows them, and the time when the subject could fit."""
 
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from msgspec import Struct
@@ -166,17 +167,19 @@ def _note_unpublished_devices(
                 f"DeviceTaintRule {rule.metadata.name} taints the devices of {selector.driver} "
                 "once they are published"
             )
-    holders = [
-        pod.full_name
-        for pod in case.state.pods.values()
-        if pod.node_name in nearest.nodes
-        and not pod.has_ended
-        and any(
-            device.driver in drivers
-            for name in pod.claim_names
-            for device in case.state.claim((pod.key[0], name)).held_devices
-        )
-    ]
+    held = Counter(
+        {
+            pod.full_name: sum(
+                device.driver in drivers
+                for name in pod.claim_names
+                for device in case.state.claim((pod.key[0], name)).held_devices
+            )
+            for pod in case.state.pods.values()
+            if pod.node_name in nearest.nodes and not pod.has_ended
+        }
+    )
+    # The pods with most devices come first, since they leave the fewest for others.
+    holders = [name for name, number in held.most_common() if number]
     if holders:
         yield f"allocated although no slice has them: devices of {abbreviate(holders)}"
 

@@ -144,6 +144,22 @@ def test_demands_are_unknown_without_devices() -> None:
     )
 
 
+def test_holders_of_unpublished_devices_are_named_those_with_most_devices_first() -> None:
+    """The allocations outlive the slices, so the devices are held once they are published."""
+    objects = [CLASS, node("a"), claim("c", request("r", "gpu")), pod("p", USES)]
+    numbers = {"one": (0,), "three": (1, 2, 3), "single": (4,), "two": (5, 6), "other": (7,)}
+    for name, devices in numbers.items():
+        held = allocation("a", *((GPU, f"gpu-{n}") for n in devices), pod=name)
+        objects += [
+            claim(name, request("r", "gpu", len(devices)), status=held),
+            pod(name, {"name": "g", "resourceClaimName": name}, spec={"nodeName": "a"}),
+        ]
+    notes = [note for note in explain(*objects).notes if note.startswith("allocated although")]
+    assert notes == [
+        "allocated although no slice has them: devices of ml/three, ml/two, ml/one and 2 more"
+    ]
+
+
 def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "resource.k8s.io/v1",
