@@ -449,8 +449,9 @@ def _conclude_other_scheduler(case: Case, conclusion: Conclusion) -> Conclusion 
     ):
         headline = Headline(cause.lead)
     elif conclusion.fits:
-        nodes = abbreviate([node.name for node in case.attempt.nodes if node.fits])
-        headline = Headline(f"{cause.lead}; kube-scheduler would place it on {nodes}")
+        fitting = [node.name for node in case.attempt.nodes if node.fits]
+        place = ("one of " if len(fitting) > 1 else "") + abbreviate(fitting)
+        headline = Headline(f"{cause.lead}; kube-scheduler would place it on {place}")
     else:
         headline = replace(conclusion.headline, prefix=f"{cause.lead}. kube-scheduler's view: ")
     return replace(

@@ -210,6 +210,12 @@ def test_a_running_scheduler_is_named_and_is_no_mistake(scheduler: Installed) ->
     assert answer.scheduler.workloads == (target,)
 
 
+def test_kube_scheduler_would_place_the_pod_on_one_of_the_nodes() -> None:
+    second = (node("node-2"), slice_of("gpu.example.com", "node-2", device("gpu-0", model="A")))
+    answer = explain(*CLUSTER, *second, VOLCANO.workload(), pod_of_scheduler(VOLCANO.name))
+    assert "kube-scheduler would place it on one of node-1, node-2" in answer.headline
+
+
 @by_name
 def test_an_unseen_scheduler_is_unknown_and_not_absent(scheduler: Installed) -> None:
     answer = explain(*CLUSTER, pod_of_scheduler(scheduler.name))
