@@ -260,7 +260,10 @@ def _obstacles_besides(cause: Cause, findings: Sequence[NodeFindings]) -> Iterat
         pinned_node = next(
             (node for node in findings if node.name in cause.places and node.causes), None
         )
-        for number, other in enumerate(pinned_node.causes[:2] if pinned_node is not None else ()):
+        refusals: dict[tuple[object, ...], Cause] = {}
+        for other in pinned_node.causes if pinned_node is not None else ():
+            refusals.setdefault(other.key, other)  # NodeAffinity refuses in PreFilter and in Filter
+        for number, other in enumerate(list(refusals.values())[:2]):
             yield HeadlineCause(other, "; " if number else "; that node refuses it: ", brief=True)
         return
     if not cause.refs or not cause.nodes or cause.progress >= Progress.STOPPED:

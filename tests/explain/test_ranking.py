@@ -384,3 +384,20 @@ def test_headline_names_the_roomiest_of_too_small_nodes() -> None:
         *nodes, *slices, ONE, pod("p", USES, requests={"cpu": "16"}, spec={"affinity": affinity})
     )
     assert "cpu: wants 16, free 12 of 12" in answer.headline
+
+
+def test_a_node_affinity_refused_in_pre_filter_and_filter_is_in_the_headline_once() -> None:
+    """PreFilter keeps only the nodes that the affinity names; Filter would refuse the others too
+    (schedule_one.go findNodesThatFitPod, plugins/nodeaffinity).
+    """
+    named = [{"key": "metadata.name", "operator": "In", "values": ["b"]}]
+    required = {"nodeSelectorTerms": [{"matchFields": named}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    answer = explain(
+        *gpus("a", 1),
+        *gpus("b", 1),
+        claim_with_devices("c", "a", "gpu-0"),
+        pod("p", USES, spec={"affinity": affinity}),
+    )
+    assert "that node refuses it: node affinity wants the node b" in answer.headline
+    assert answer.headline.count("node affinity wants") == 1
