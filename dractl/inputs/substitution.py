@@ -108,7 +108,14 @@ def substitute_object(value: dict[str, Any], variables: Variables) -> Substituti
     if wrong is not None:
         raise NotRenderable(f"{wrong!r} is no name of a variable")
     undefined: set[str] = set()
-    made = _walk(value, variables, undefined, _Allowance())
+    allowance = _Allowance()
+
+    def fill(text: str) -> str:
+        made = substitute(text, variables, allowance)
+        undefined.update(made.undefined)
+        return made.text
+
+    made = _walk(value, fill)
     return Substitution(made, frozenset(undefined))
 
 
@@ -132,19 +139,17 @@ def _opts_out(value: Mapping[str, Any]) -> bool:
     return any(isinstance(item, dict) and item.get(_SWITCH) == "disabled" for item in maps)
 
 
-def _walk(value: Any, variables: Variables, undefined: set[str], allowance: _Allowance) -> Any:
+def _walk(value: Any, fill: Callable[[str], str]) -> Any:
+    """Return a value with ``fill`` applied to the keys and strings that have a dollar sign."""
     if isinstance(value, dict):
         return {
-            _substitute(name, variables, undefined, allowance): _walk(
-                item, variables, undefined, allowance
-            )
-            for name, item in value.items()
+            fill(name) if "$" in name else name: _walk(item, fill) for name, item in value.items()
         }
     if isinstance(value, list):
-        return [_walk(item, variables, undefined, allowance) for item in value]
+        return [_walk(item, fill) for item in value]
     if not isinstance(value, str) or "$" not in value:
         return value
-    text = _substitute(value, variables, undefined, allowance)
+    text = fill(value)
     return text if text == value or not _PLAIN.match(value) else _resolve(text)
 
 
@@ -170,24 +175,18 @@ def list_undefined(value: Any, variables: Variables, path: Path = ()) -> Iterato
             yield Use(variable, path, offset)
 
 
-def substitute(text: str, variables: Variables) -> SubstitutedText:
-    """Substitute the variables in a text. Raises NotRenderable for a text that is not in the
-    language.
+def substitute(
+    text: str, variables: Variables, allowance: _Allowance | None = None
+) -> SubstitutedText:
+    """Substitute the variables in a text. The texts of one object share an ``allowance``.
+
+    Raises NotRenderable for a text that is not in the language.
     """
     if "$" not in text:
         return SubstitutedText(text, (), {})
-    reader = _Reader(text, variables, _Allowance())
+    reader = _Reader(text, variables, allowance or _Allowance())
     made = reader.read_all()
     return SubstitutedText(made, reader.pieces, reader.undefined)
-
-
-def _substitute(text: str, variables: Variables, undefined: set[str], allowance: _Allowance) -> str:
-    if "$" not in text:
-        return text
-    reader = _Reader(text, variables, allowance)
-    made = reader.read_all()
-    undefined.update(reader.undefined)
-    return made
 
 
 class _Reader:
