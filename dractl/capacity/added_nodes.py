@@ -9,7 +9,7 @@ from dractl.capacity import what_if
 from dractl.cluster.sources import from_objects
 from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
-from dractl.machines import machine
+from dractl.machines import Description, describe
 from dractl.machines.described import is_description
 from dractl.machines.nodes import node_name, parse_groups
 from dractl.objects import Slice
@@ -28,14 +28,11 @@ class AddedNodes(Struct, frozen=True):
     """A file, or a described machine."""
     count: int
     """The number of times that the nodes of the source are added."""
+    description: Description | None = None
+    """The description of the machine; None for a file of objects or a snapshot."""
 
     def __str__(self) -> str:
         return f"{self.option} {self.source}" + (f"*{self.count}" if self.count > 1 else "")
-
-    @property
-    def is_file(self) -> bool:
-        """Return True if the nodes are in a file or folder, and are not described as a machine."""
-        return os.path.exists(self.source) and not is_description(self.source)
 
 
 def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
@@ -45,13 +42,17 @@ def parse_added_nodes(option: str, values: Iterable[str]) -> list[AddedNodes]:
     number of nodes.
     """
     try:
-        groups = parse_groups(values)
-        for group in groups:
-            if not os.path.isfile(group.machine) or is_description(group.machine):
-                machine(group.machine)
+        return [
+            AddedNodes(option, group.machine, group.count, _describe(group.machine))
+            for group in parse_groups(values)
+        ]
     except UsageError as error:
         raise UsageError(error.message.replace("--hardware", option, 1), hint=error.hint) from None
-    return [AddedNodes(option, group.machine, group.count) for group in groups]
+
+
+def _describe(source: str) -> Description | None:
+    is_of_objects = os.path.isfile(source) and not is_description(source)
+    return None if is_of_objects else describe(source)
 
 
 def add_nodes(

@@ -25,6 +25,7 @@ from dractl.explain.fleet.machines import (
 )
 from dractl.explain.fleet.matrix import Matrix, make_matrix
 from dractl.facts.autoscalers import AutoscalerChoice
+from dractl.machines import describe
 from dractl.machines.names import every
 from dractl.machines.nodes import parse_machines
 from dractl.model import Target
@@ -152,11 +153,7 @@ def _describe_machines(
 
 
 def _describe_machine(spec: str, classes: ClusterState, state: ClusterState) -> DescribedMachine:
-    from dractl.machines import labels_of, room_of, setter
-
-    labels = labels_of(spec)
-    setters = {key: name for key in labels if (name := setter(key)) is not None}
-    return DescribedMachine(classes.merge(state), labels, room_of(spec), setters)
+    return DescribedMachine(classes.merge(state), describe(spec))
 
 
 def _render_matrix(matrix: Matrix, cluster: Cluster, output: str, printing: Printing) -> str:

@@ -17,7 +17,7 @@ from dractl.cluster.state import ClusterState
 from dractl.drivers import Options, Rendering, find, names, render
 from dractl.drivers.network import read
 from dractl.errors import InputError
-from dractl.machines import as_node, labels_of, machine, room_of
+from dractl.machines import Description, as_node, machine
 from dractl.machines.names import every
 from dractl.machines.nodes import node_name, parse_groups
 from dractl.machines.site import site_attributes_of
@@ -29,6 +29,8 @@ from dractl.topology.machine import Machine
 from dractl.views.base import View
 
 Notify = Callable[[str], None]
+Settings = Mapping[str, Mapping[str, str]]
+"""Options by driver."""
 
 _NODE = "node-1"
 
@@ -39,8 +41,7 @@ class DescribedNode(Struct, frozen=True):
     node: str
     """The name of the node."""
     machine: Machine
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Options by driver."""
+    settings: Settings = field(default_factory=dict)
 
 
 def parse_nodes(
@@ -146,22 +147,23 @@ def _refuse_empty(rendering: Rendering, option: str) -> None:
 
 
 def render_added_node(
-    spec: str, option: str, target: Target, choice: DriverChoice, notify: Notify
+    description: Description, option: str, target: Target, choice: DriverChoice, settings: Settings
 ) -> ClusterState:
-    """Render a described node with its slices, classes and the labels that it certainly has."""
-    described = machine(spec)
-    settings = driver_settings(spec, described, choice, notify)
+    """Render a described node with its slices, classes and the labels that it certainly has.
+
+    ``settings`` are options by driver.
+    """
     options = Options(_NODE, target, choice.versions, settings)
-    rendering = render(described, options, choice.drivers, device_classes=True)
+    rendering = render(description.machine, options, choice.drivers, device_classes=True)
     if not rendering.slices:
         raise InputError(f"{option}: no known driver would publish a device there")
-    metadata = {"name": _NODE, "labels": labels_of(spec)}
+    metadata = {"name": _NODE, "labels": dict(description.labels)}
     node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-    if room := room_of(spec):
-        node["status"] = {"allocatable": room}
+    if description.room:
+        node["status"] = {"allocatable": dict(description.room)}
     unknown = _unknown_of_described(rendering)
     state = from_objects([*(annotate_unknown(o, unknown) for o in rendering.objects), node])
-    return state.with_machines({_NODE: (described, "hardware")})
+    return state.with_machines({_NODE: (description.machine, "hardware")})
 
 
 def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:

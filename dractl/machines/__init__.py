@@ -2,6 +2,10 @@
 or a YAML file into a Machine for which slices are rendered.
 """
 
+from collections.abc import Mapping
+
+from msgspec import Struct
+
 from dractl.errors import InputError, UsageError
 from dractl.facts.hardware import machine_room
 from dractl.machines import build, described
@@ -13,16 +17,53 @@ from dractl.model.quantity import PLENTY
 from dractl.topology import cpulist
 from dractl.topology.machine import Machine
 
-__all__ = ["as_node", "describe_wiring", "labels_of", "machine", "room_of", "setter"]
+__all__ = ["Description", "as_node", "describe", "labels_of", "machine", "room_of"]
+
+_NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi", "pods")
+
+
+class Description(Struct, frozen=True):
+    """A machine that ``--hardware`` describes, with the facts about its node."""
+
+    machine: Machine
+    """The hardware."""
+    labels: Mapping[str, str]
+    """The labels that the node certainly has."""
+    room: Mapping[str, str]
+    """``status.allocatable`` of the node: CPUs and memory according to the description, the labels
+    of the instance type or the documents of the maker (the kubelet's reserve for the system is not
+    known, and not subtracted), and :data:`PLENTY` of every other resource; empty if neither is
+    known.
+    """
+    wiring: str | None
+    """A sentence on the devices whose place is unknown; None if there are none."""
+
+    @property
+    def setters(self) -> dict[str, str]:
+        """The components that set those labels which only some clusters have."""
+        return {key: name for key in self.labels if (name := setter(key)) is not None}
+
+
+def describe(spec: str) -> Description:
+    """Return the description of a machine. Raises UsageError, and InputError for errors in a
+    file.
+    """
+    layout = _layout(spec)
+    hardware, labels = _build(spec, layout), labels_of_layout(layout)
+    room = _room(hardware, _memory_in_documents(spec, labels))
+    return Description(hardware, labels, room, build.describe_wiring(layout))
 
 
 def machine(spec: str) -> Machine:
     """Return the machine that ``--hardware`` describes. Raises UsageError, and InputError for
     errors in a file.
     """
+    return _build(spec, _layout(spec))
+
+
+def _build(spec: str, layout: Layout) -> Machine:
     if not is_file(spec):
-        return build.machine(parse(spec))
-    layout = described.read(spec)
+        return build.machine(layout)
     try:
         return build.machine(layout)
     except UsageError as error:  # the error concerns the whole machine, so it has no line
@@ -31,16 +72,14 @@ def machine(spec: str) -> Machine:
         ) from error
 
 
-_NATIVE = ("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "hugepages-1Gi", "pods")
+def room_of(spec: str) -> Mapping[str, str]:
+    """Return the room of a machine's node. Raises UsageError, and InputError."""
+    return describe(spec).room
 
 
-def room_of(spec: str) -> dict[str, str]:
-    """Return ``status.allocatable`` of the node of such a machine: CPUs and memory according to its
-    description, the labels of its instance type or the documents of its maker (the kubelet's
-    reserve for the system is not known, and not subtracted), and :data:`PLENTY` of every other
-    resource; empty if neither is known. Raises UsageError, and InputError.
-    """
-    hardware, room = machine(spec), _memory_in_documents(spec)
+def _room(hardware: Machine, documented: Mapping[str, str]) -> dict[str, str]:
+    """Return the room of a node; ``documented`` has CPUs and memory for hardware without them."""
+    room = dict(documented)
     online, memory = hardware.cpus.online, hardware.host.memory_bytes
     if online:
         room["cpu"] = str(len(cpulist.parse(online)))
@@ -49,12 +88,11 @@ def room_of(spec: str) -> dict[str, str]:
     return dict.fromkeys(_NATIVE, PLENTY) | room if room else {}
 
 
-def _memory_in_documents(spec: str) -> dict[str, str]:
+def _memory_in_documents(spec: str, labels: Mapping[str, str]) -> dict[str, str]:
     """Return CPUs and memory of an instance type of EC2 (karpenter-provider-aws
     pkg/apis/v1/labels.go: instance-memory is in MiB), or of a machine that its maker documents.
     """
-    labels = {key: value for key, value in labels_of(spec).items() if key.startswith(_EC2)}
-    if labels:
+    if any(key.startswith(_EC2) for key in labels):
         memory = labels.get(f"{_EC2}memory")
         amounts = {"cpu": labels.get(f"{_EC2}cpu"), "memory": f"{memory}Mi" if memory else None}
     else:
@@ -71,13 +109,6 @@ def labels_of(spec: str) -> dict[str, str]:
     InputError for errors in a file.
     """
     return labels_of_layout(_layout(spec))
-
-
-def describe_wiring(spec: str) -> str | None:
-    """Return a sentence on the devices of a machine whose place is unknown; None if there are none.
-    Raises UsageError, and InputError for errors in a file.
-    """
-    return build.describe_wiring(_layout(spec))
 
 
 def _layout(spec: str) -> Layout:

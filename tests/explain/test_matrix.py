@@ -15,7 +15,7 @@ from dractl.explain import Options, Question
 from dractl.explain.ask import find_subjects
 from dractl.explain.fleet.machines import DescribedMachine, compare, find_questions, make_clusters
 from dractl.explain.fleet.matrix import Matrix, equality_key, make_matrix
-from dractl.machines import labels_of, room_of
+from dractl.machines import describe as describe_spec
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 
@@ -92,9 +92,7 @@ def pod(name: str, template_name: str, **spec: Any) -> dict[str, Any]:
 
 def describe(spec: str) -> DescribedMachine:
     published = render_machine(spec, TARGET, DriverChoice(), lambda _: None, lambda _: None)
-    return DescribedMachine(
-        list_known_classes(TARGET).merge(published), labels_of(spec), room_of(spec)
-    )
+    return DescribedMachine(list_known_classes(TARGET).merge(published), describe_spec(spec))
 
 
 @pytest.fixture(scope="module")

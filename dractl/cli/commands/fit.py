@@ -40,7 +40,6 @@ from dractl.explain.next_copy import (
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.garbage import pause_collection
-from dractl.machines import describe_wiring
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
 from dractl.model.shapes import split, split_list, spread
@@ -278,7 +277,7 @@ def _judge_machines(
         state = copies.copies_of_object(state, kind, (namespace, claim)).state
     claims = claims_of_question(state, question_of_copy(entry.fit))
     classes = state.classes
-    machines = [added.source for added in added_nodes if not added.is_file]
+    machines = [added.source for added in added_nodes if added.description is not None]
     judgements = tuple(
         MachineJudgement(machine, ask_autoscaler(judge, machine, classes, claims))
         for machine in dict.fromkeys(machines)
@@ -326,10 +325,9 @@ def _load_cluster(
 
 def _note_wiring(added_nodes: Sequence[AddedNodes]) -> None:
     """Print a notice on each described machine of which no document says where its devices are."""
-    for source in dict.fromkeys(added.source for added in added_nodes if not added.is_file):
-        wiring = describe_wiring(source)
-        if wiring is not None:
-            terminal.add_aside(f"{source}: {wiring}")
+    for added in added_nodes:
+        if added.description is not None and added.description.wiring is not None:
+            terminal.add_aside(f"{added.source}: {added.description.wiring}")
 
 
 def _warn(state: ClusterState, subject: Copies) -> None:

@@ -84,8 +84,8 @@ def load_added_nodes(addition: AddedNodes, target: Target, choice: DriverChoice)
 
     Raises InputError.
     """
-    if addition.is_file:
-        return sources.filter_drivers(load_devices(addition.source, target), choice.drivers)
-    return described_nodes.render_added_node(
-        addition.source, str(addition), target, choice, terminal.notice
-    )
+    source, description = addition.source, addition.description
+    if description is None:
+        return sources.filter_drivers(load_devices(source, target), choice.drivers)
+    settings = described_nodes.driver_settings(source, description.machine, choice, terminal.notice)
+    return described_nodes.render_added_node(description, str(addition), target, choice, settings)

@@ -45,22 +45,21 @@ def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str |
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options
     from dractl.explain.fleet.machines import DescribedMachine, compare, make_clusters
-    from dractl.machines import labels_of, room_of
+    from dractl.machines import describe
     from dractl.model import Target
     from dractl.model.driver_choice import DriverChoice
 
     features, choice = scheduler.features, DriverChoice()
     target = Target(features.release, features.on)
 
-    def describe() -> DescribedMachine:
+    def describe_machine() -> DescribedMachine:
         node = describe_node(name, choice, lambda _: None)
         published = render_node(node, f"--hardware {name}", target, choice, lambda _: None)
-        classes = list_known_classes(target)
-        return DescribedMachine(classes.merge(published), labels_of(name), room_of(name))
+        return DescribedMachine(list_known_classes(target).merge(published), describe(name))
 
     with suppress(DractlError):
         machine = scheduler.state.cache.from_sources(
-            ("known machine", name, features), (), lambda _: describe()
+            ("known machine", name, features), (), lambda _: describe_machine()
         )
         options = Options(fixes=0, depth=1)
         clusters = make_clusters(

@@ -26,6 +26,7 @@ from dractl.explain.explain import Explainer, Options
 from dractl.explain.inquire import make_inquiry
 from dractl.explain.next_copy import explain_next_copy, find_stranded, list_reasons_by_node
 from dractl.facts.autoscalers import AutoscalerChoice
+from dractl.machines import Description
 from dractl.model import (
     DeviceClass,
     NodeSelector,
@@ -63,12 +64,8 @@ class DescribedMachine(Struct, frozen=True):
 
     published: ClusterState
     """The objects that drivers would publish there."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Known labels of its node."""
-    room: Mapping[str, str] = field(default_factory=dict)
-    """Known amounts of its node's resources."""
-    setters: Mapping[str, str] = field(default_factory=dict)
-    """The components that set those labels which only some clusters have."""
+    description: Description
+    """Its hardware, and the facts about its node."""
 
 
 class AutoscalerAnswer(Struct, frozen=True):
@@ -317,7 +314,7 @@ class MachineCluster:
         features: Features,
         options: Options,
     ) -> None:
-        self.name, self.described, self.state = name, described, state
+        self.name, self.description, self.state = name, described.description, state
         self.features, self.options = features, options
         self.node = next(item.spec.node_name or "" for item in described.published.slices)
         self.explainers: dict[tuple[RequiredLabel, ...], Explainer] = {}
@@ -371,12 +368,12 @@ class MachineCluster:
         question, unjudged = _drop_rules_about_others(question)
         unjudged = (
             *list_unknown_resources(
-                question.value, self.described.room, classes_by_resource(self.state.classes)
+                question.value, self.description.room, classes_by_resource(self.state.classes)
             ),
             *unjudged,
         )
         answer, needs = self._answer_with_labels(
-            question, labels_for_pod(question.pod, self.described.labels), ask
+            question, labels_for_pod(question.pod, self.description.labels), ask
         )
         return answer, NodeConditions(needs, self._label_setters(question.pod), unjudged)
 
@@ -391,7 +388,7 @@ class MachineCluster:
         if answer.fits:
             return answer, needs
         alternatives = list(
-            labels_for_slices(self.state.slices, add_labels(self.described.labels, needs))
+            labels_for_slices(self.state.slices, add_labels(self.description.labels, needs))
         )[:MAX_SELECTORS_ASSUMED]
         compatible = _compatible_labels(alternatives)
         for labels in [compatible, *alternatives] if len(alternatives) > 1 else alternatives:
@@ -408,10 +405,10 @@ class MachineCluster:
         """Return the explainer of the cluster whose node also has the labels ``needs``."""
         explainer = self.explainers.get(needs)
         if explainer is None:
-            metadata = {"name": self.node, "labels": add_labels(self.described.labels, needs)}
+            metadata = {"name": self.node, "labels": add_labels(self.description.labels, needs)}
             node: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-            if self.described.room:
-                node["status"] = {"allocatable": dict(self.described.room)}
+            if self.description.room:
+                node["status"] = {"allocatable": dict(self.description.room)}
             state = self.state.replace("Node", ("", self.node), node)
             explainer = self.explainers[needs] = Explainer(state, self.features, self.options)
         return explainer
@@ -422,9 +419,9 @@ class MachineCluster:
         keys = dict.fromkeys(pod.node_selector)
         for term in affinity.node_selector_terms if affinity is not None else ():
             keys |= dict.fromkeys(expression.key for expression in term.match_expressions)
-        setters = self.described.setters
+        setters = self.description.setters
         return {
-            f"{key}={self.described.labels[key]}": setters[key] for key in keys if key in setters
+            f"{key}={self.description.labels[key]}": setters[key] for key in keys if key in setters
         }
 
 
