@@ -171,6 +171,7 @@ def link_codes(text: str) -> str:
 
 def reasons() -> dict[str, str]:
     """Make a page for each reason, and their list."""
+    from dractl.explain.reasons.base import MESSAGES_HEADING
     from dractl.explain.reasons.registry import REASONS
 
     index = [
@@ -184,16 +185,13 @@ def reasons() -> dict[str, str]:
     made: dict[str, str] = {}
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
-        # A message is a heading: the site's search looks for pasted words in headings first.
-        printed = "\n\n".join(f"### `{message}`" for message in page.messages)
-        sections = (
-            ("What it means", page.means),
-            ("What Kubernetes prints", printed),
-            ("How to see it", literal(page.see)),
-            ("How to fix it", literal(page.fix)),
-        )
-        body = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in sections if text)
-        made[f"reasons/{page.code}.md"] = f"# {page.code}\n\n{page.title}\n\n{body}"
+        parts = [f"# {page.code}", page.title]
+        for heading, paragraphs in page.sections.items():
+            # A message is a heading: the site's search looks for pasted words in headings first.
+            is_headed = heading == MESSAGES_HEADING
+            parts.append(f"## {heading}")
+            parts += [f"### `{text}`" if is_headed else literal(text) for text in paragraphs]
+        made[f"reasons/{page.code}.md"] = "\n\n".join(parts)
     return {"reasons.md": "\n".join(index), **made}
 
 

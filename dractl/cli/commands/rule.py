@@ -150,16 +150,10 @@ def _render_rule(rule: Rule) -> str:
 def _render_reason(reason: ReasonPage) -> str:
     width = min(100, terminal.width(sys.stdout))
     lines = [f"{terminal.paint(reason.code, '1', sys.stdout)}: {reason.title}"]
-    printed = "\n".join(reason.messages)
-    for heading, body in (
-        ("What it means", reason.means),
-        *([("What Kubernetes prints", printed)] if printed else []),
-        ("How to see it", reason.see),
-        ("How to fix it", reason.fix),
-    ):
+    for heading, paragraphs in reason.sections.items():
         wrapped = [
             line
-            for paragraph in spell_program(body).splitlines()
+            for paragraph in spell_program("\n".join(paragraphs)).splitlines()
             for line in textwrap.wrap(paragraph, width - 2, break_on_hyphens=False)
         ]
         lines += [

@@ -52,6 +52,10 @@ class Progress(IntEnum):
     """The attempt ended before any node was tried."""
 
 
+MESSAGES_HEADING = "What Kubernetes prints"
+"""The heading of the section whose paragraphs are messages."""
+
+
 class ReasonPage(Struct, frozen=True):
     """The page of a reason code, as ``dractl rule CODE`` prints it."""
 
@@ -69,6 +73,17 @@ class ReasonPage(Struct, frozen=True):
     plugins/dynamicresources, dynamic-resource-allocation, pkg/controller/resourceclaim and
     devicetainteviction.
     """
+
+    @property
+    def sections(self) -> dict[str, tuple[str, ...]]:
+        """The paragraphs of the page by heading; a heading without paragraphs is left out."""
+        sections = {
+            "What it means": (self.means,),
+            MESSAGES_HEADING: self.messages,
+            "How to see it": (self.see,),
+            "How to fix it": (self.fix,),
+        }
+        return {heading: paragraphs for heading, paragraphs in sections.items() if paragraphs}
 
 
 # The kubectl commands of the pages that show a problem.
