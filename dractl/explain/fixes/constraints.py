@@ -48,7 +48,7 @@ def _replace_attribute(
         effect = f"the devices then share only the {_short_name(alternative)}"
         yield Candidate(
             f"change the {_short_name(attribute)} constraint to {alternative}",
-            (constraint.put(constraint.part.kind, value=alternative),),
+            (constraint.put((constraint.part.kind,), alternative),),
             _slot(constraint, index, "attribute"),
             Preference.CORRECT if corrects else Preference.LESS,
             effect="" if corrects else effect,
@@ -62,7 +62,7 @@ def _remove_constraint(
     """Remove a constraint, with the list if it is the only one."""
     constraint = constraints[index]
     path = constraint.part.path if len(constraints) > 1 else constraint.part.path[:-1]
-    operations = (remove(*path), *_remove_unused_attributes(claim, constraints, index))
+    operations = (remove(path), *_remove_unused_attributes(claim, constraints, index))
     is_match = constraint.part.kind == "matchAttribute"
     return Candidate(
         f"remove the {_short_name(constraint.part.attribute)} constraint",
@@ -91,7 +91,7 @@ def _remove_unused_attributes(
                 request_path = (*constraint.path[:-2], "requests", number)
                 path = (*request_path, *option.path, "derivedAttributes")
                 position = names.index(constraint.attribute)
-                yield remove(*path) if len(names) == 1 else remove(*path, position)
+                yield remove(path) if len(names) == 1 else remove((*path, position))
 
 
 def _find_nearest(problem: FixProblem, attribute: str) -> list[str]:
@@ -130,7 +130,7 @@ def _limit_requests(
     def limit(remaining: list[str], noun: str, degree: int) -> Candidate:
         return Candidate(
             f"limit the {_short_name(constraint.part.attribute)} constraint to {noun}",
-            (constraint.put("requests", value=remaining),),
+            (constraint.put(("requests",), remaining),),
             _slot(constraint, index, "requests"),
             Preference.RELAX,
             degree=degree,

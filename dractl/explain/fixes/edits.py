@@ -10,8 +10,8 @@ Operation = Mapping[str, Any]
 Path = tuple[str | int, ...]
 
 
-def remove(*path: str | int) -> Operation:
-    """Return the operation that removes the value at a path."""
+def remove(path: Path) -> Operation:
+    """Return the operation that removes the value at ``path``."""
     return {"op": "remove", "path": pointer(*path)}
 
 
@@ -45,7 +45,7 @@ def drop(value: Any, path: Path) -> Operation:
     is_only_field = isinstance(parent, dict) and list(parent) == [path[-1]]
     if is_only_field and path[-2:-1] not in (("spec",), ("metadata",)):
         return drop(value, path[:-1])
-    return remove(*path)
+    return remove(path)
 
 
 def move_operation(
@@ -63,7 +63,7 @@ def move_operation(
     path, exists = location
     match operation["op"]:
         case "remove":
-            return remove(*path) if exists else None
+            return remove(path) if exists else None
         case "move":
             origin = _locate(parse_pointer(str(operation["from"])), source, target, prefix)
             if origin is None or not origin[1]:

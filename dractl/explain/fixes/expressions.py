@@ -81,7 +81,7 @@ def _repair_selector(
     rewrite: Rewrite,
 ) -> Candidate:
     """Replace the text of a request's selector."""
-    patch = editable.put("selectors", index, "cel", "expression", value=rewrite.text)
+    patch = editable.put(("selectors", index, "cel", "expression"), rewrite.text)
     effect = SUBSTITUTE_EFFECT if rewrite.preference is Preference.ADAPT else ""
     if request.enough and not rewrite.corrects:  # enough devices match, and they are in use
         rewrite = replace(rewrite, preference=Preference.DROP, degree=1)
@@ -101,7 +101,7 @@ def _remove_selector(
     """Remove a selector, with the list if it is the only one."""
     return Candidate(
         f"remove the selector {format_expression(text)} from {problem.request_name(request.ref)}",
-        (editable.remove("selectors", *(() if is_only else (index,))),),
+        (editable.remove(("selectors", *(() if is_only else (index,)))),),
         _selector_slot(request, editable, index),
         Preference.DROP,
         effect=f"the pod may then get any device of class {request.device_class}",

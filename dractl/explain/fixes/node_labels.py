@@ -111,9 +111,9 @@ def _remove_runtime_class(
     problem: FixProblem, unmet_labels: Mapping[str, Any]
 ) -> Iterator[Candidate]:
     """Remove the pod's RuntimeClass, together with the nodeSelector that it has added."""
-    class_removal = remove("spec", "runtimeClassName")
+    class_removal = remove(("spec", "runtimeClassName"))
     removal = problem.patch(
-        class_removal, *(remove("spec", "nodeSelector", key) for key in unmet_labels)
+        class_removal, *(remove(("spec", "nodeSelector", key)) for key in unmet_labels)
     )
     has_workload = problem.owner is not None
     name = problem.question.pod.runtime_class_name
@@ -189,7 +189,7 @@ def _correct_selector(
         yield correct(title, patch, FixSlot(Topic.AFFINITY, key))
     elif correct_key is not None:
         addition = {"op": "add", "path": pointer(*path, correct_key), "value": value}
-        patch = problem.patch(remove(*path, key), addition)
+        patch = problem.patch(remove((*path, key)), addition)
         title = f"change nodeSelector {key} to {correct_key}"
         yield correct(title, patch, FixSlot(Topic.AFFINITY, key))
 
@@ -273,7 +273,7 @@ def _remove_node_affinity(
     is_whole_selector = bool(unmet_labels) and len(unmet_labels) == len(selector)
     path = ("spec", "nodeSelector")
     operations = (
-        [remove(*path)] if is_whole_selector else [remove(*path, key) for key in unmet_labels]
+        [remove(path)] if is_whole_selector else [remove((*path, key)) for key in unmet_labels]
     )
     if affinity_fails:
         operations.append(drop(problem.question.value, _REQUIRED_AFFINITY))

@@ -29,7 +29,7 @@ _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-r
 
 def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
     """Uncordon a node, with the taint of its cordon."""
-    operations = [remove("spec", "unschedulable")]
+    operations = [remove(("spec", "unschedulable"))]
     cordon = [taint for taint in verdict.node.taints if taint.key == _CORDON_TAINT]
     if cordon:
         operations.append(_remove_from_node(verdict, cordon))
@@ -62,7 +62,7 @@ def _remove_from_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> Operatio
     """Return the operation that removes some taints from a node."""
     pairs = zip(verdict.node.taint_entries, verdict.node.taints, strict=True)
     remaining = [raw for raw, taint in pairs if taint not in taints]
-    return replace(("spec", "taints"), remaining) if remaining else remove("spec", "taints")
+    return replace(("spec", "taints"), remaining) if remaining else remove(("spec", "taints"))
 
 
 def untaint(problem: FixProblem, verdict: NodeVerdict, rejection: Rejection) -> Iterator[Candidate]:

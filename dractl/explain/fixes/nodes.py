@@ -55,7 +55,7 @@ def _remove_node_name(
 ) -> Iterator[Candidate]:
     """Remove ``nodeName``, and let the scheduler choose the node."""
     if problem.pod is not None:
-        removal = problem.patch(remove("spec", "nodeName"))
+        removal = problem.patch(remove(("spec", "nodeName")))
         yield Candidate(
             "remove nodeName from the pod", (removal,), FixSlot(Topic.NODE_NAME), Preference.RELAX
         )
@@ -86,7 +86,7 @@ def choose_node(problem: FixProblem, cause: PlacedByHand) -> Iterator[Candidate]
         return
     name = cause.nodes[0]
     hostname = problem.state.node(name).labels.get(HOSTNAME_LABEL)
-    removal = remove("spec", "nodeName")
+    removal = remove(("spec", "nodeName"))
     if hostname:
         selection = put(problem.question.value, ("spec", "nodeSelector", HOSTNAME_LABEL), hostname)
         yield correct(

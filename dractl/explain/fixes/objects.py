@@ -372,7 +372,7 @@ def open_gates(problem: FixProblem, cause: SchedulingGated) -> Iterator[Candidat
     """Wait for the owner of the scheduling gates, or remove gates that a person wrote."""
     if problem.pod is None:
         return
-    removal = problem.patch(remove("spec", "schedulingGates"))
+    removal = problem.patch(remove(("spec", "schedulingGates")))
     owner = _gate_owner(problem, cause.gates)
     wait = Candidate(
         "wait until the owner of the scheduling gates removes them",
@@ -422,7 +422,7 @@ def fix_scheduler_name(problem: FixProblem, cause: UnseenScheduler) -> Iterator[
     """
     slot = FixSlot(Topic.SCHEDULER)
     is_named = problem.pod is not None and "schedulerName" in View(problem.pod).spec
-    removal = problem.patch(remove("spec", "schedulerName"))
+    removal = problem.patch(remove(("spec", "schedulerName")))
     use_default = Candidate(
         "remove schedulerName from the pod, so that the default scheduler schedules it",
         (removal,),
@@ -497,7 +497,7 @@ def _end_users(
 def _deallocate(claim: PodClaim, *, is_reserved: bool) -> Candidate:
     """Deallocate a claim that no other pod uses."""
     reason = "only this pod is to use it" if is_reserved else "no pod uses it"
-    deallocation = Patch(f"ResourceClaim/{claim.full_name}", (remove("status", "allocation"),))
+    deallocation = Patch(f"ResourceClaim/{claim.full_name}", (remove(("status", "allocation")),))
     return Candidate(
         f"deallocate claim {claim.full_name}",
         (deallocation,),

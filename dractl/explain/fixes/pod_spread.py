@@ -79,7 +79,9 @@ def relax_spread(problem: FixProblem, _verdict: NodeVerdict, _: Rejection) -> It
             for index in constraints
         ]
         # The API server accepts minDomains only with DoNotSchedule.
-        operations += [remove(*_SPREAD_CONSTRAINTS, index, "minDomains") for index in with_minimum]
+        operations += [
+            remove((*_SPREAD_CONSTRAINTS, index, "minDomains")) for index in with_minimum
+        ]
         yield Candidate(
             "set whenUnsatisfiable of the pod's topologySpreadConstraints to ScheduleAnyway",
             (problem.patch(*operations),),

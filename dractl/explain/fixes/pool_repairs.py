@@ -141,7 +141,7 @@ def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
     """Remove the counters of a device that consumes a counter set that does not exist."""
     for slice_name, device in _devices(pool):
         if any(use.counter_set == counter_set for use in counter_uses(device.fields)):
-            removal = remove(*device.path, "consumesCounters")
+            removal = remove((*device.path, "consumesCounters"))
             noun = f"device {device.name} without counter set {counter_set}"
             yield pool.correction(noun, slice_name, removal)
 
@@ -151,7 +151,7 @@ def _remove_duplicate(pool: Pool, name: str) -> Iterator[Candidate]:
     devices = [(slice_name, each) for slice_name, each in _devices(pool) if each.name == name]
     if len(devices) > 1:
         slice_name, device = devices[-1]
-        yield pool.correction(f"device {name} only once", slice_name, remove(*device.path[:3]))
+        yield pool.correction(f"device {name} only once", slice_name, remove(device.path[:3]))
 
 
 def _devices(pool: Pool) -> Iterator[tuple[str, Device]]:

@@ -13,7 +13,7 @@ from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import workload_target
 from dractl.explain.ask import Question
 from dractl.explain.context import Case
-from dractl.explain.fixes.edits import Operation, append, put, remove
+from dractl.explain.fixes.edits import Operation, Path, append, put, remove
 from dractl.explain.fixes.owners import Owners
 from dractl.explain.obstacles import Obstacles, Trial
 from dractl.explain.reasons.base import Cause
@@ -168,17 +168,17 @@ class EditablePart(Struct, Generic[Part], frozen=True):
     part: Part
     """The request or constraint, with its path in the object."""
 
-    def put(self, *field: str | int, value: Any) -> Patch:
+    def put(self, field: Path, value: Any) -> Patch:
         """Return a patch that sets a field, and creates the parents that are missing."""
         return self._patch(put(self.part.fields, field, value))
 
-    def append(self, field: str, entry: Any) -> Patch:
+    def append(self, field: Path, entry: Any) -> Patch:
         """Return a patch that appends an entry to a list."""
-        return self._patch(*append(self.part.fields, (field,), [entry]))
+        return self._patch(*append(self.part.fields, field, [entry]))
 
-    def remove(self, *field: str | int) -> Patch:
+    def remove(self, field: Path) -> Patch:
         """Return a patch that removes a field."""
-        return self._patch(remove(*field))
+        return self._patch(remove(field))
 
     def _patch(self, operation: Operation) -> Patch:
         """Return a patch of the object with an operation on the part."""

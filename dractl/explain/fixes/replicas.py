@@ -61,7 +61,7 @@ def _lower_count(
     deletions = [Delete("/".join(("Pod", *key))) for key in users]
     lowest = max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0)
     for new_count in range(count - 1, lowest, -1):
-        changes: tuple[Change, ...] = (editable.put("count", value=new_count), *deletions)
+        changes: tuple[Change, ...] = (editable.put(("count",), new_count), *deletions)
         if _all_fit(problem, changes, [subject, *users]):
             owner = problem.owner or ""
             noun = "both" if len(users) == 1 else f"all {len(users) + 1}"

@@ -58,7 +58,7 @@ def _lower_count(
         if 0 < count < wanted:
             yield Candidate(
                 f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
-                (editable.put("count", value=count),),
+                (editable.put(("count",), count),),
                 FixSlot(Topic.COUNT, repr(ref)),
                 # Lower the count of all replicas rather than of one, since equal replicas should
                 # get the same.
@@ -111,7 +111,7 @@ def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
                 expression = f"device.attributes['{domain}'].{name} == {literal}"
                 yield Candidate(
                     f"limit {problem.request_name(survey.ref)} to {name} {value}",
-                    (editable.append("selectors", {"cel": {"expression": expression}}),),
+                    (editable.append(("selectors",), {"cel": {"expression": expression}}),),
                     FixSlot(Topic.ALL_MODE, f"{survey.ref!r} {name}"),
                     Preference.RELAX,
                 )
@@ -148,12 +148,12 @@ def change_class(
     request, slot = problem.request_name(cause.request), FixSlot(Topic.CLASS, repr(cause.request))
     for position, name in enumerate(names[:_MAX_CLASSES]):
         title = f"change the class of {request} from {cause.device_class} to {name}"
-        patch = editable.put("deviceClassName", value=name)
+        patch = editable.put(("deviceClassName",), name)
         corrects = name == intended
         preference = Preference.CORRECT if corrects else Preference.ADAPT
         yield Candidate(title, (patch,), slot, preference, degree=position, corrects=corrects)
         if editable.part.selectors and not is_missing:
-            removal = remove(*editable.part.path, "selectors")
+            removal = remove((*editable.part.path, "selectors"))
             both = Patch(patch.target, (*patch.operations, removal))
             yield Candidate(f"{title}, and remove its selectors", (both,), slot, Preference.DROP)
 
@@ -226,7 +226,7 @@ def lower_capacities(problem: FixProblem) -> Iterator[Candidate]:
                 title = f"lower {capacity} of {request} from {current} to {amount}"
             yield Candidate(
                 title,
-                (editable.put("capacity", "requests", capacity, value=amount),),
+                (editable.put(("capacity", "requests", capacity), amount),),
                 FixSlot(Topic.CAPACITY, f"{ref!r} {capacity}"),
                 Preference.LESS,
                 degree=degree,
@@ -266,15 +266,15 @@ def fix_capacity_name(problem: FixProblem, cause: CapacityMissing) -> Iterator[C
         }
         yield Candidate(
             f"rename capacity {cause.capacity} of {request} to {cause.nearest}",
-            (editable.put("capacity", "requests", value=renamed),),
+            (editable.put(("capacity", "requests"), renamed),),
             slot,
             Preference.CORRECT,
         )
     others = {name: amount for name, amount in amounts.items() if name != cause.capacity}
     if others:
-        patch = editable.put("capacity", "requests", value=others)
+        patch = editable.put(("capacity", "requests"), others)
     else:
-        patch = editable.remove("capacity")
+        patch = editable.remove(("capacity",))
     title = f"remove capacity {cause.capacity} from {request}"
     yield Candidate(title, (patch,), slot, Preference.DROP)
 
@@ -288,7 +288,7 @@ def remove_gated_capacity(problem: FixProblem, cause: GateOff) -> Iterator[Candi
     if editable is not None and "capacity" in editable.part.fields:
         yield Candidate(
             f"remove the capacity from {problem.request_name(cause.request)}",
-            (editable.remove("capacity"),),
+            (editable.remove(("capacity",)),),
             FixSlot(Topic.CAPACITY, repr(cause.request)),
             Preference.ADAPT,
             effect="takes a whole device",

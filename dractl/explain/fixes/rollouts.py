@@ -112,7 +112,7 @@ def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
     spec = {**template, "volumes": [*workload.template_pod.volumes, *volumes]}
     if cause.paused:
         title = f"resume {cause.owner}"
-        changes: tuple[Change, ...] = (Patch(owner, (remove("spec", "paused"),)),)
+        changes: tuple[Change, ...] = (Patch(owner, (remove(("spec", "paused")),)),)
     else:
         title = f"recreate pod {'/'.join(problem.question.key)}"
         changes = recreate_subject(problem)
@@ -305,7 +305,7 @@ def add_eviction_effect(problem: FixProblem, cause: EvictionLoop) -> Iterator[Ca
         for index, toleration in enumerate(editable.part.tolerations):
             if toleration.get("effect"):
                 continue
-            patch = editable.put("tolerations", index, "effect", value="NoExecute")
+            patch = editable.put(("tolerations", index, "effect"), "NoExecute")
             key, request = text_at(toleration, "key"), problem.request_name(survey.ref)
             yield Candidate(
                 f"add effect NoExecute to the toleration of {key} in {request}",

@@ -52,12 +52,12 @@ def _tolerate_taint(
             yield correct(
                 f"change the toleration of {format_toleration(misspelt)} in {request} "
                 f"to {format_toleration(corrected)}",
-                editable.put("tolerations", index, value=corrected),
+                editable.put(("tolerations", index), corrected),
                 slot,
             )
     yield Candidate(
         f"add a toleration for {taint_name} to {request}",
-        (editable.append("tolerations", narrowest_toleration(taint)),),
+        (editable.append(("tolerations",), narrowest_toleration(taint)),),
         slot,
         Preference.ADMIT,
         effect=_condition_of(taint),
@@ -155,5 +155,5 @@ def _remove_taint(problem: FixProblem, device: DeviceID, key: str) -> Patch | No
             for number, taint in enumerate(taints):
                 if taint.get("key") == key:
                     path = (*published.path, "taints", number)
-                    return Patch(f"ResourceSlice/{name}", (remove(*path),))
+                    return Patch(f"ResourceSlice/{name}", (remove(path),))
     return None
