@@ -39,11 +39,6 @@ _MAX_NAMED = 4
 _MAX_DELIVERIES = 5_000
 _OF_ONE_CLUSTER = frozenset({HELM, flux.KUSTOMIZE, argo.ARGO, "resource.k8s.io"})
 
-_ARTIFACTS = frozenset({"OCIRepository", "Bucket"})
-"""Sources that may be this repository if it has the path (fluxcd/kustomize-controller
-api/v1/reference_types.go CrossNamespaceSourceReference).
-"""
-
 
 class Chart(Struct, frozen=True):
     """A chart of this repository that an Application installs."""
@@ -272,7 +267,7 @@ class DeliveryReader:
 
     def _note_unbuilt_folder(self, applier: Member) -> None:
         try:
-            folder = flux.find_folder(applier, at(applier.value, "spec", "path"))
+            folder = flux.find_kustomization_folder(applier)
         except NotRenderable:
             return
         self._unbuilt.add(os.path.join(folder, ""))
@@ -287,7 +282,7 @@ class DeliveryReader:
     def _build_kustomization(self, applier: Member) -> list[Member]:
         spec = map_at(applier.value, "spec")
         self._check_source(spec)
-        folder = flux.find_folder(applier, spec.get("path"))
+        folder = flux.find_kustomization_folder(applier)
         try:
             return flux.build(applier, folder, self._layers, self._files)
         except NeedsProgram as need:
@@ -310,7 +305,7 @@ class DeliveryReader:
         if kind == "ExternalArtifact":
             raise NotRenderable(f"its source ExternalArtifact {name} is made in the cluster")
         path = str(mapping(spec).get("path") or "")
-        if kind in _ARTIFACTS and not path.strip("./"):
+        if kind in flux.ARTIFACTS and not path.strip("./"):
             raise NotInRepository("its source is another repository")
         urls = self._urls.get(name, ()) if kind == "GitRepository" else ()
         if urls and not any(map(self._origins.has, urls)):

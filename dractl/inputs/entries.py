@@ -84,10 +84,10 @@ def list_sync_folders(documents: Iterable[Document], origins: Origins) -> Iterat
     """Yield the folders of this repository that Flux Operator syncs to clusters."""
     for document in documents:
         fields = _find_instance(document)
-        path = text_at(fields, "sync", "path")
+        path, kind = (text_at(fields, "sync", name) for name in ("path", "kind"))
         if path and origins.has(text_at(fields, "sync", "url")):
             try:
-                yield flux.find_folder(Member(document.value, document), path)
+                yield flux.find_folder(Member(document.value, document), path, kind)
             except NotRenderable:
                 continue
 

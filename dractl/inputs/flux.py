@@ -15,7 +15,7 @@ from dractl.inputs.layering import Files, Layers, Member, apply_patch, set_names
 from dractl.inputs.patching import NeedsProgram, merge_patch
 from dractl.inputs.places import place_member
 from dractl.inputs.substitution import Variables
-from dractl.inputs.trees import NotInRepository, NotRenderable
+from dractl.inputs.trees import NotInRepository, NotRenderable, find_repository
 from dractl.manifests import Document, read_text
 from dractl.manifests.documents import Path, Spot, Within
 from dractl.manifests.embedded import in_text
@@ -28,6 +28,11 @@ from dractl.objects import items, mapping
 
 KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 VALUES: Path = ("spec", "values")
+
+ARTIFACTS = frozenset({"OCIRepository", "Bucket"})
+"""Sources that may be this repository if it has the path (kustomize-controller
+api/v1/reference_types.go CrossNamespaceSourceReference).
+"""
 
 FindConfig = Callable[[str, str, str], Member | None]
 """Finds a ConfigMap or a Secret by kind, namespace and name."""
@@ -43,25 +48,34 @@ def is_release(member: Member) -> bool:
     return member.group == HELM and member.kind == "HelmRelease"
 
 
-def find_folder(member: Member, path: Any) -> str:
-    """Return the folder that a path names, starting from the top of the repository.
+def find_folder(member: Member, path: Any, source_kind: str = "GitRepository") -> str:
+    """Return the folder of this repository that a path in an object names.
 
-    Outside of any repository, the top is the nearest folder above the object in which the path
-    exists. Raises NotRenderable.
+    The path starts at the root of the source (kustomize-controller docs/spec/v1/kustomizations.md,
+    Path), which for a GitRepository is the top of the repository. The files of an OCIRepository or
+    a Bucket can be those of any folder, and files outside of any repository show no top: there, the
+    root is the nearest folder above the object in which the path exists. Raises NotRenderable.
     """
     name = os.path.normpath(os.path.join(os.sep, str(path or "."))).lstrip(os.sep) or "."
     if ".." in str(path).split("/"):
         raise NotRenderable(f"its path {path} leads out of the repository")
     folder = os.path.dirname(os.path.abspath(member.before.file))
+    is_from_top = source_kind not in ARTIFACTS and find_repository(folder) is not None
     while True:
         place = os.path.normpath(os.path.join(folder, name))
         is_top = os.path.lexists(os.path.join(folder, ".git"))
-        if os.path.exists(place) and (is_top or name != "."):
+        if os.path.exists(place) and (is_top or not (is_from_top or name == ".")):
             return place
         parent = os.path.dirname(folder)
         if is_top or parent == folder:
             raise NotInRepository("its path is not in this repository")
         folder = parent
+
+
+def find_kustomization_folder(member: Member) -> str:
+    """Return the folder whose objects a Kustomization applies. Raises NotRenderable."""
+    spec = mapping(member.value.get("spec"))
+    return find_folder(member, spec.get("path"), text_at(spec, "sourceRef", "kind"))
 
 
 def find_missing_folder(member: Member) -> Path | None:
@@ -72,7 +86,7 @@ def find_missing_folder(member: Member) -> Path | None:
         return None
     spec = mapping(member.value.get("spec"))
     try:
-        folder = find_folder(member, spec.get("path"))
+        folder = find_kustomization_folder(member)
     except NotRenderable:
         return ("spec", "path")
     for number, component in enumerate(items(spec.get("components"))):
