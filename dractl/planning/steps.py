@@ -73,7 +73,7 @@ def _count_ready_pods(proven: ProvenDeparture, workload: WorkloadKey | None) -> 
 def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
     """Return the further nodes that kube-scheduler may choose for the new pods.
 
-    A pod on one of them takes nothing from the later steps, unless they need that node.
+    A later step can still be carried out if a pod goes to one of them, unless it needs that node.
     """
     nodes: set[str] = set()
     for pod, target in zip(proven.departure.unit.pods, proven.nodes, strict=True):
@@ -108,7 +108,7 @@ def note_steps(steps: Sequence[Step]) -> Iterator[str]:
             end = "nothing recreates it" if step.owner is None else "its new pod stays pending"
             yield f"pod {'/'.join(step.pod)} ends: {end}"
     if any(step.alternatives for step in steps):
-        yield "where several nodes have room, kube-scheduler may choose another than the plan names"
+        yield "where several nodes have room, kube-scheduler may choose another node than the plan"
 
 
 def _delays_by_owner(steps: Sequence[Step]) -> dict[str, list[int]]:

@@ -62,7 +62,7 @@ def test_unknown_name_gets_the_nearest_names(
 def test_the_page_of_a_driver_lists_its_refusals(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "dra.cpu"]) == 0
     text = capsys.readouterr().out
-    assert "Refusals, as explain puts what the driver says" in text
+    assert "Refusals of the driver, in explain's words" in text
     assert "dra.cpu has fewer free CPUs than its ResourceSlice says" in text
     assert main(["rule", "dra.cpu", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -158,7 +158,7 @@ def test_pods_of_a_deleted_node_are_garbage() -> None:
     node, _ = machine("n-2")
     state = scheduler_of(node, replica("a", "", "n-1", "gpu-0")).state
     impact = find_cordon_impact(find_node(state, FEATURES, "n-1"))
-    assert any("there is no Node n-1, and pods name it" in note for note in impact.notes)
+    assert any("there is no Node n-1: pods that name it" in note for note in impact.notes)
     state = scheduler_of(machine("n-1"), replica("a", "", "n-1", "gpu-0")).state
     impact = find_cordon_impact(find_node(state, FEATURES, "n-1"))
     assert not any("there is no Node" in note for note in impact.notes)

@@ -131,7 +131,7 @@ def _alignment_lines(uses: Sequence[Use]) -> Iterator[str]:
     )
     yield from gauge(
         "dractl_alignment_share",
-        "Part of the pairs as near as in the best allocation on the free node.",
+        "Share of the pairs that are as near as in the best allocation on the empty node.",
         (
             (_alignment_labels(use, alignment), f"{alignment.share[0]:.4g}")
             for use, alignment in each

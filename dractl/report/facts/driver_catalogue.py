@@ -94,7 +94,7 @@ def to_text(profile: Known, canvas: Canvas) -> str:
         wide = max(len(row.name) for row in catalogue.settings)
         lines += [f"  {row.name:<{wide}}  {row.values}: {row.about}" for row in catalogue.settings]
     if refusals := _refusals(profile.name):
-        lines += ["", "Refusals, as explain puts what the driver says"]
+        lines += ["", "Refusals of the driver, in explain's words"]
         wide = max(len(row.id) for row in refusals)
         lines += [f"  {row.id:<{wide}}  {_meaning(row, profile.name)}" for row in refusals]
     if catalogue.notes:
