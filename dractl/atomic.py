@@ -90,8 +90,8 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
 def _hold(path: str, before: bytes) -> Iterator[None]:
     """Hold a file while it is replaced.
 
-    If two processes edit it, only one succeeds, and text that a third appends to the old file
-    meanwhile is put back. (Windows replaces no file that is open.)
+    If two processes edit it, only one succeeds. If a process without a lock appends text to the old
+    file meanwhile, the file is restored with that text. (Windows replaces no file that is open.)
     """
     with open(path, "rb") as file:
         try:

@@ -27,7 +27,8 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Claim
 
-_MAX_DEVICES_PER_KIND = 64  # that one pod uses; one claim has at most 32 devices
+_MAX_DEVICES_PER_KIND = 64
+"""The maximum number of devices of one pod that are compared; one claim has at most 32 devices."""
 _UNKNOWN_LEVELS = "it depends on unknown levels"
 _TOO_MANY = "there are too many allocations to compare"
 _SEVERAL_NODES = "its devices are not on one node"

@@ -50,7 +50,8 @@ def build_grid(
 def merge_locations(
     grid: LocationGrid, masks: Sequence[DeviceMasks], kinds: Collection[str]
 ) -> LocationGrid:
-    """Merge locations that need not be distinguished in the search, such as GPUs with a root each.
+    """Merge locations that the search need not distinguish, such as those of GPUs that have a PCIe
+    root each.
 
     Such locations are equally far from each other, and from every other location of ``kinds``.
     """

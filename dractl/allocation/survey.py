@@ -67,7 +67,7 @@ class Loss(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """One step of the funnel: ``kept`` and ``lost`` together are the devices that the stage before
+    """A stage of a request. ``kept`` and ``lost`` together are the devices that the previous stage
     kept.
     """
 
@@ -175,7 +175,7 @@ class Survey(Struct, frozen=True):
 
     @property
     def names_claims(self) -> bool:
-        """True if a sentence of it names a claim."""
+        """True if one of its sentences names a claim."""
         return any(
             request.fault is not None
             or any(loss.code == "selector-error" for stage in request.stages for loss in stage.lost)

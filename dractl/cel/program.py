@@ -44,8 +44,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
     declarations: Declarations
     admission: Admission
     """The server's answer: ``invalid``, ``tooComplex`` (``max_cost`` above 1,000,000), ``tooLong``
-    (more than 10,240 bytes), else ``ok``; or ``unchecked`` if nothing can be compiled
-    (:mod:`dractl.cel_library`).
+    (more than 10,240 bytes), else ``ok``; or ``unchecked`` if the library that compiles
+    expressions is missing (:mod:`dractl.cel_library`).
     """
     issues: tuple[Issue, ...] = ()
     error: str | None = None

@@ -104,8 +104,8 @@ def _cause_of_open_claim(
 
 
 def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
-    """Return True if an event says so, or if a controller makes the pod and its template is not
-    known to set the node.
+    """Return True if an event says that the scheduler has placed the pod, or if a controller makes
+    the pod and its template is not known to set the node.
     """
     if any(event.reason == "Scheduled" for event in events_about(state, pod)):
         return True

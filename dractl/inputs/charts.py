@@ -38,7 +38,7 @@ from dractl.model import Target
 from dractl.model.releases import SERVED, served_versions
 
 MAX_TIMEOUTS = 3
-"""The number of renderings that may take too long; after that, no other chart is rendered in this
+"""The number of renderings that take too long after which no other chart is rendered in this
 run.
 """
 MAX_CI_VALUES = 32
@@ -104,8 +104,8 @@ class _Layer(Struct, frozen=True):
     release: str = RELEASE
     """The name of the release."""
     namespace: str = ""
-    """The namespace of the release; empty for the default namespace, or for another one if a chart
-    refuses the default.
+    """The namespace of the release. If it is empty, a chart is rendered in the default namespace,
+    and in another one if it refuses the default.
     """
 
 

@@ -120,10 +120,10 @@ def findings(
 
 
 def _list_outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
-    """Yield the objects that no world contains in a final form.
+    """Yield the objects that are not in a world, neither themselves nor with substituted variables.
 
-    These are objects of files that no GitOps controller applies, and objects whose names are
-    completed by variables.
+    These are objects of files that no GitOps controller applies, and objects whose names have
+    variables.
     """
     files = {subject.document.file for subject in subjects if subject.document.world}
     for subject in subjects if files else ():
@@ -268,8 +268,8 @@ def _advice_on_patches(
 ) -> Iterator[Located]:
     """Yield the advice on patches.
 
-    CEL in a patch can be checked without the object that the patch changes; a loss is seen only
-    with it.
+    CEL in a patch can be checked without the object that the patch changes. That a patch removes
+    a part of an object is seen only together with the object.
     """
     for patch in patches:
         no_surroundings = Surroundings(Namespaces({}, frozenset()))

@@ -80,7 +80,8 @@ class NodeGroup(Struct, frozen=True):
         return self.machine + (f"*{self.count}" if self.count > 1 else "")
 
 
-MAX_NODES = 100_000  # of a group
+MAX_NODES = 100_000
+"""The maximum number of nodes in a group."""
 _NUMBER = re.compile("[0-9]{1,9}")
 
 

@@ -50,8 +50,8 @@ _SHARED_PARTS = frozenset(
 )
 """Parts of nodes, pods, claims and slices that many of them have in common."""
 _MAX_KEPT_VALUES = 10_000
-"""The number of values of attributes that are kept for comparison; if there are more, they are like
-UUIDs, and no two are equal.
+"""The maximum number of attribute values that are kept for comparison. More values than this are
+probably all different, as UUIDs are.
 """
 
 
@@ -112,8 +112,8 @@ class _SharedValues(Struct):
     values: dict[bytes, Any] = field(default_factory=dict)
     """Values of attributes, by their text."""
     likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
-    """The attributes of an earlier device, by the index of the device in its slice and the number
-    of its attributes; with the names of those that are not plain strings.
+    """The attributes of an earlier device, and the names of the attributes that are not plain
+    strings. The key is the index of the device in its slice, and the number of its attributes.
     """
 
 
@@ -230,7 +230,7 @@ def _space(text: str, place: int) -> int:
 
 def _value(text: str, place: int) -> tuple[Any, int]:
     whole = len(text) >= _MIN_LARGE_LENGTH and not place
-    deep = whole and brackets_nest_deeply(text)  # checked before the value takes its memory
+    deep = whole and brackets_nest_deeply(text)  # before decoding, which takes memory
     try:
         listed = _list(text) if whole else None
         value, end = _DECODER.raw_decode(text, place) if listed is None else (listed, len(text))

@@ -384,8 +384,9 @@ def _claims(
 def _container_claims(
     document: Document, pod: Demand, claims: Sequence[_Claim]
 ) -> Iterator[Prepend]:
-    """Yield ``resources.claims`` of each container, before its first key. A comment on the only
-    request moves to its claim.
+    """Yield the insertion of ``resources.claims`` of each container, before its first key.
+
+    If a container has a single request, the comment on the request moves to the claim.
     """
     for container in dict.fromkeys(claim.use.container for claim in claims):
         resources = (*container, "resources")

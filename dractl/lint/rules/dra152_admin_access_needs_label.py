@@ -49,9 +49,8 @@ def check(run: Run) -> Found:
         if run.target.has("admin-access-kubernetes-io")
         else "resource.k8s.io"
     )
-    lacking = (
-        bool(run.namespaces) and None not in run.namespaces
-    )  # and the namespaces of the input lack the label
+    # None is among them if a namespace has the label: the object may be meant for it.
+    lacking = bool(run.namespaces) and None not in run.namespaces
     for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace
         if request.fields.get("adminAccess") is True and namespace not in run.namespaces:

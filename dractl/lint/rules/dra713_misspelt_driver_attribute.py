@@ -4,8 +4,8 @@
 
 Compares the attributes and capacities in selectors and constraints with what any version of the
 domain's driver publishes, if dractl knows the driver (`dractl rule DRIVER`). Only names that nearly
-match are reported. If `--devices` has devices of the driver, those are checked instead (DRA751,
-DRA753).
+match are reported. If `--devices` has devices of the driver, DRA751 and DRA753 compare the names
+with these devices instead.
 
 ## Why is this bad
 

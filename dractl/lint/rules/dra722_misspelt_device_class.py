@@ -4,8 +4,8 @@
 
 Looks up the classes that requests name in the files, and among those that known drivers install.
 Reports names that nearly match one of the latter, and classes that drivers no longer have:
-`imex.nvidia.com` was removed when ComputeDomains were introduced. If `--devices` has classes, those
-are checked instead (DRA755).
+`imex.nvidia.com` was removed when ComputeDomains were introduced. If `--devices` has classes,
+DRA755 compares the names with these instead.
 
 ## Why is this bad
 

@@ -174,8 +174,9 @@ def _levels(cells: list[list[str]]) -> list[str]:
 
 
 def _disagreements(machine: Machine, labels: dict[str, str], canvas: Canvas) -> list[str]:
-    """Return the sources, and the pairs for which they differ: claims match by sysfs, whatever the
-    matrix shows.
+    """Return lines on the sources of the levels, and on the pairs for which the sources differ.
+
+    Claims match by the levels of sysfs, even where the matrix shows others.
     """
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     for item in affinity(machine):

@@ -2,11 +2,15 @@
 
 ## What it does
 
-Reports selectors that are false or an error without reading the device, or by their logic alone (`x
-&& !x`, `x && false`), by themselves or together with the class and the other selectors; conditions
-that name a different driver than the class, types of devices that the class excludes, and
-conditions that no possible value of an attribute satisfies. Selectors that require different values
-are DRA606.
+Reports a selector that no device can satisfy, alone or together with the other selectors of the
+request and the class:
+
+- it is false, or an error, without reading the device;
+- its logic alone makes it false (`x && !x`, `x && false`);
+- it names another driver than the class, or a type of device that the class excludes;
+- it has a condition that no possible value of an attribute satisfies.
+
+DRA606 reports selectors that require different values of one attribute.
 
 ## Why is this bad
 
@@ -151,7 +155,7 @@ def _judge_together(run: Run, selection: Selectors) -> Found:
         "!" in program.text
         for program in (*before, *(program for _, program in selection.selectors))
     ):
-        return  # without a negation, DRA606 or the finding on the class reports it
+        return  # DRA606, or the finding on the class, reports contradictions without a negation
     if request and selection.devices and not before:
         before = list(selection.devices.classes)
     if not all(program.ok for program in before) or (before and before[-1].excludes(before[:-1])):
