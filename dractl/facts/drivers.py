@@ -471,8 +471,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         )
 
     def _numbers(self, like: tuple[int, int]) -> dict[tuple[int, int], str]:
-        """Return the versions by the numbers in their names. Only names that are numbered in the
-        same way as ``like`` count: by calendar, or not.
+        """Return the versions by the numbers in their names. Names count only if they have the same
+        kind of number as ``like``: a year and a month, or any other.
         """
         version_by_number = {
             number: version for name, version in self.names.items() if (number := _number(name))

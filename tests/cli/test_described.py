@@ -739,7 +739,7 @@ def test_with_files_alone_no_cluster_is_asked(
     assert explain(claim, "--hardware", "dgx-h100") == 0
     assert explain("claim/train", "-f", claim, "--hardware", "dgx-h100") == 0
     assert explain("--hardware", "dgx-h100") == 3
-    assert "KIND/NAME asks about one of the cluster" in capsys.readouterr().err
+    assert "KIND/NAME asks about an object of the cluster" in capsys.readouterr().err
     assert not kubectl.log.exists()
 
 

@@ -153,7 +153,7 @@ class Owners:
         effect = f"delete it by force only if {node} is gone for good"
         if pod.finalizers:
             names = ", ".join(pod.finalizers)
-            effect = f"finalizer {names} keeps it: to delete it by force does nothing"
+            effect = f"finalizer {names} keeps it: deleting it by force does nothing"
         if newest_message(self.state, pod, "FailedKillPod"):
             effect = f"its kubelet cannot end it: is the DRA driver on {node} running?"
         title = f"wait for pod {full_name}, Terminating on {node} since {since}"

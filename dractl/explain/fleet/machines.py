@@ -89,7 +89,7 @@ class MachineFilling(Struct, frozen=True):
 
     copies: int
     stranded: tuple[StrandedDevices, ...] = ()
-    """The devices that a further copy could use in part, and that make none."""
+    """The remaining devices that a further copy could use, but that do not suffice for one."""
 
 
 class MachineAnswer(Struct, frozen=True):
@@ -206,7 +206,8 @@ def find_questions(
     if not questions:
         raise InputError(
             "no claim, template or pending pod in the input",
-            hint="KIND/NAME asks about one of the cluster; FILE or -f FILE about those of a file",
+            hint="KIND/NAME asks about an object of the cluster, FILE or -f FILE about those of a"
+            " file",
         )
     return questions
 
