@@ -102,7 +102,7 @@ def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
 
     @cache
     def is_wanted(text: str) -> bool:
-        return is_relevant(text.encode())
+        return is_relevant(text.encode("utf-8", "surrogatepass"))
 
     documents: list[Document] = []
     definitions: dict[str, Source] = {}

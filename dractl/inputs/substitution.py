@@ -371,7 +371,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 _FUNCTIONS: Mapping[str, Callable[[str, Sequence[str]], str]] = {
     "": _default,
     **dict.fromkeys(_DEFAULTS, _default),
-    "length": lambda value, _: str(len(value.encode())),
+    "length": lambda value, _: str(len(value.encode("utf-8", "surrogateescape"))),
     ",": lambda value, _: value[:1].lower() + value[1:],
     ",,": lambda value, _: value.lower(),
     "^": lambda value, _: value[:1].upper() + value[1:],

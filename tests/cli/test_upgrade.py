@@ -245,6 +245,16 @@ def test_an_unknown_gate_is_wrong_usage(manifest: Path, capsys: pytest.CaptureFi
     assert "DRANonsense" in capsys.readouterr().err
 
 
+def test_an_invalid_byte_beside_a_pod_is_reported_at_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claims = b"spec: {resourceClaims: [{name: a, resourceClaimName: b}]}\n"
+    pod = b"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n" + claims
+    (tmp_path / "a.yaml").write_bytes(pod + b'---\nnote: "caf\xe9"\n')
+    assert upgrade(tmp_path, "--from", "1.36") == 3
+    assert "a.yaml:6:11: invalid UTF-8: byte 0xe9" in capsys.readouterr().err
+
+
 def test_a_kind_that_is_no_text_is_no_object(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
