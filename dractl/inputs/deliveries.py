@@ -8,6 +8,7 @@ variables of the deliveries above it.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -255,7 +256,7 @@ class DeliveryReader:
             delivery = Delivery(applier)
         except NotRenderable as error:
             delivery = Delivery(applier)
-            self._note_unbuilt_folder(applier)
+            self._note_unbuilt_folders(applier)
             if error.place is not None:  # one note covers all deliveries with this cause
                 labels = self._causes.setdefault((error.place, error.why), [])
                 labels.append(delivery.label)
@@ -265,15 +266,12 @@ class DeliveryReader:
         earlier.append(delivery)
         return delivery
 
-    def _note_unbuilt_folder(self, applier: Member) -> None:
-        try:
-            folder = flux.find_kustomization_folder(applier)
-        except NotRenderable:
-            return
-        self._unbuilt.add(os.path.join(folder, ""))
+    def _note_unbuilt_folders(self, applier: Member) -> None:
+        with suppress(NotRenderable):
+            self._unbuilt.update(os.path.join(folder, "") for folder in _list_folders(applier))
 
     def may_lack_patches(self, applier: Member) -> bool:
-        """Return True if an applier is in the folder of a Kustomization that was not built, whose
+        """Return True if an applier is in the folder of an applier that was not built, whose
         patches may change it.
         """
         file = os.path.abspath(applier.before.file)
@@ -379,6 +377,14 @@ class DeliveryReader:
                 os.path.join(folder, str(item)) for item in items(options.get("components"))
             ]
             return self._run_program(folder, need, settings, components)
+
+
+def _list_folders(applier: Member) -> list[str]:
+    """Return the folders that an applier takes. Raises NotRenderable."""
+    if not argo.is_application(applier):
+        return [flux.find_kustomization_folder(applier)]
+    paths = [source.fields.get("path") for source in argo.list_sources(applier)]
+    return [flux.find_folder(applier, path) for path in paths if path is not None]
 
 
 def _make_worlds(trees: Sequence[list[Delivery]], *, is_applied: bool) -> Iterator[World]:

@@ -297,6 +297,16 @@ def test_a_kustomization_in_an_archive_is_no_cluster(ask: Ask) -> None:
     assert list_unapplied(answer) == ["archive/film/ks.yaml and 2 more"]
 
 
+def test_an_unbuilt_argo_cd_application_applies_no_kustomization(ask: Ask) -> None:
+    """Its path leads out of the repository: it patches nothing in it."""
+    write_cluster("prod")
+    write_left_over("archive/film")
+    application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+    write("argo/a.yaml", application + "spec: {source: {repoURL: '', path: ../nowhere}}\n")
+    code, answer, _ = ask(*FILM_PROBE)
+    assert (code, answer["verdict"]) == (0, "allocatable")
+
+
 def test_an_application_that_is_commented_out_is_not_applied(ask: Ask) -> None:
     write_cluster("prod")
     write("apps-prod/kustomization.yaml", "resources:\n- film/ks.yaml\n# - series/ks.yaml\n")
