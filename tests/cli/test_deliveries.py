@@ -356,6 +356,43 @@ def test_kustomizations_beside_an_entry_are_applied(ask: Ask) -> None:
     assert ask(*series)[0] == 3  # no such pod
 
 
+def test_a_kustomization_above_an_entry_applies_what_it_lists(ask: Ask) -> None:
+    write_cluster("prod")
+    Path("clusters/prod/cluster.yaml").unlink()
+    write("clusters/prod/flux/cluster.yaml", kustomization("cluster", "./apps-prod"))
+    write_left_over("clusters/prod/series", "series")
+    series = ("explain", "pod/series", "-n", "media", "-f", ".")
+    assert ask(*series)[0] == 3  # no such pod
+    listing = "resources: [flux/cluster.yaml, series/ks.yaml]\n"
+    write("clusters/prod/kustomization.yaml", listing)
+    assert ask(*series)[0] == 1
+    write("clusters/prod/kustomization.yaml", listing.replace("flux/cluster.yaml, ", ""))
+    assert ask(*series)[0] == 3  # the entry is not applied from here
+
+
+def test_all_kustomizations_of_an_unbuildable_folder_count_as_applied(ask: Ask) -> None:
+    write_cluster("prod")
+    write_left_over("clusters/prod/series", "series")
+    write_left_over("archive/other", "other")
+    listing = "resources: [cluster.yaml]\ngenerators: [x.yaml]\n"
+    write("clusters/prod/kustomization.yaml", listing)
+    assert ask("explain", "pod/series", "-n", "media", "-f", ".")[0] == 1
+    assert ask("explain", "pod/other", "-n", "media", "-f", ".")[0] == 3  # no such pod
+
+
+def test_variables_come_from_the_config_map_of_the_namespace(ask: Ask) -> None:
+    """kustomize-controller docs/spec/v1/kustomizations.md: substituteFrom reads the object's own namespace."""
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: names, namespace: {}}}\ndata: {{APP: {}}}\n"
+    write("settings/a.yaml", config.format("default", "cinema"))
+    write("settings/b.yaml", config.format("flux-system", "film"))
+    write("clusters/prod/settings.yaml", kustomization("settings", "./settings"))
+    further = FILM.replace("APP: film, ", "").replace(
+        "substitute:", "substituteFrom: [{kind: ConfigMap, name: names}], substitute:"
+    )
+    write("clusters/prod/apps.yaml", kustomization("film", "./apps/film", further))
+    assert ask(*FILM_PROBE)[0] == 0
+
+
 @pytest.mark.parametrize(
     "text",
     [

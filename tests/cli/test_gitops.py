@@ -462,6 +462,13 @@ def test_missing_folder_is_reported_with_its_line(
     assert f"apps/media/film/ks.yaml:{line}: skipped" in notes(capsys)
 
 
+def test_a_path_of_a_kustomization_to_a_file_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    edit(
+        "apps/media/film/ks.yaml", "path: ./apps/media/film/app", "path: ./apps/media/film/ks.yaml"
+    )
+    assert "its path ./apps/media/film/ks.yaml is not a folder" in notes(capsys)
+
+
 def test_a_link_out_of_the_repository_is_not_followed(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -514,6 +521,33 @@ configMapGenerator:
     )
     finding = ("DRA423", "apps/media/film/app/values.yaml", 6)
     assert (finding in places(capsys)) == is_judged
+
+
+def test_values_in_a_config_map_are_judged_in_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    head, _, values = RELEASE.partition("  values:\n")
+    config = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: film-values}\ndata:\n  values.yaml: |\n"
+    )
+    write(
+        {
+            "apps/media/film/app/release.yaml": head
+            + "  valuesFrom: [{kind: ConfigMap, name: film-values}]\n",
+            "apps/media/film/app/values.yaml": config + values.replace("film-gpu", "flim-gpu"),
+            "apps/media/film/app/kustomization.yaml": "resources: [release.yaml, values.yaml]\n",
+        }
+    )
+    assert ("DRA423", "apps/media/film/app/values.yaml", 11) in places(capsys)
+
+
+def test_a_malformed_generator_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        {
+            "apps/media/film/app/kustomization.yaml": (
+                "resources: [release.yaml]\nconfigMapGenerator: [x, {literals: [a=b]}]\n"
+            )
+        }
+    )
+    assert places(capsys) == []
 
 
 HELM = """
@@ -678,31 +712,51 @@ spec:
     assert (("DRA423", "charts/c/templates/pod.yaml", 5) in places(capsys)) == is_found
 
 
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: c, namespace: argocd}
+spec:
+  destination: {namespace: media}
+  source:
+    repoURL: https://example.com/acme/infra
+    path: charts/c
+    """
+
+
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(
     ("options", "place"),
     [
         ("helm: {valueFiles: [prod.yaml]}", ("charts/c/prod.yaml", 1)),
         ("helm: {valuesObject: {count: -3}}", ("argo/app.yaml", 9)),
+        ("helm: {values: 'count: -5'}", ("argo/app.yaml", 9)),
         ("helm: {parameters: [{name: count, value: '-4'}]}", ("charts/c/templates/claim.yaml", 12)),
     ],
 )
 def test_a_chart_of_an_application_is_rendered_with_its_options(
     options: str, place: tuple[str, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    application = f"""\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {{name: c, namespace: argocd}}
-spec:
-  destination: {{namespace: media}}
-  source:
-    repoURL: https://example.com/acme/infra
-    path: charts/c
-    {options}
-"""
-    write({**CHART, "charts/c/prod.yaml": '{"count": -2}\n', "argo/app.yaml": application})
+    write(
+        {**CHART, "charts/c/prod.yaml": '{"count": -2}\n', "argo/app.yaml": APPLICATION + options}
+    )
     assert ("DRA116", *place) in places(capsys)
+
+
+@pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize("may_lack", [True, False])
+def test_absent_values_file_of_an_application_is_noted_unless_it_may_be_absent(
+    may_lack: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """reposerver/repository/repository.go: ignoreMissingValueFiles"""
+    options = "helm: {valueFiles: [prod.yaml, absent.yaml]%s}"
+    options %= ", ignoreMissingValueFiles: true" if may_lack else ""
+    write(
+        {**CHART, "charts/c/prod.yaml": '{"count": -2}\n', "argo/app.yaml": APPLICATION + options}
+    )
+    assert (("DRA116", "charts/c/prod.yaml", 1) in places(capsys)) == may_lack
+    note = "its values file absent.yaml does not exist in this repository"
+    assert (note in notes(capsys)) == (not may_lack)
 
 
 def test_an_application_set_with_a_list_makes_an_application_for_each_element(
@@ -736,6 +790,8 @@ spec:
     assert ("DRA423", "teams/two/pod.yaml", 5) in places(capsys)
     write({"argo/set.yaml": makes.replace("list: {elements: ", "git: {files: ")})
     assert "its generator git needs a cluster or a forge" in notes(capsys)
+    write({"argo/set.yaml": makes.replace("{team: two}", "{name: two}")})
+    assert "its template has '{{.team}}'" in notes(capsys)
 
 
 def test_unlisted_manifest_beside_a_kustomization_is_named_once_a_folder(
