@@ -97,6 +97,18 @@ def test_version_removed_in_a_later_release_is_announced(
     assert finding["source"].endswith("zz_generated.prerelease-lifecycle.go")
 
 
+def test_manifest_without_dra_is_compared_only_if_it_is_the_named_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
+    job += "spec: {template: {spec: {containers: [{name: main, image: x}], restartPolicy: Never}}}\n"
+    (tmp_path / "job.yaml").write_text(job)
+    assert upgrade(tmp_path / "job.yaml", "--from", "1.34", "--to", "1.35") == 0
+    assert "nothing changes for Job" in capsys.readouterr().out
+    assert upgrade(tmp_path, "--from", "1.34", "--to", "1.35") == 0
+    assert "Job" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_reports_to_hand_on(form: str, manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert upgrade(manifest, "--from", "1.34", "-o", form) == 1
