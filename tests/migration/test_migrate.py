@@ -393,10 +393,11 @@ def test_a_taint_of_a_node_in_the_input_is_tolerated() -> None:
     assert tolerations(migrated(pod.replace("nvidia.com/gpu", "amd.com/gpu") + TAINTED)) is None
 
 
-def test_existing_tolerations_stay() -> None:
-    own = POD.format(
-        resource="nvidia.com/gpu", count=1, more="tolerations: [{key: a, operator: Exists}]"
-    )
+@pytest.mark.parametrize(
+    "written", ["[{key: a, operator: Exists}]", "\n  - key: a\n    operator: Exists"]
+)
+def test_existing_tolerations_stay(written: str) -> None:
+    own = POD.format(resource="nvidia.com/gpu", count=1, more=f"tolerations: {written}")
     assert tolerations(migrated(own + TAINTED)) == [TOLERATION, {"key": "a", "operator": "Exists"}]
     own = POD.format(resource="nvidia.com/gpu", count=1, more="tolerations: [{operator: Exists}]")
     assert tolerations(migrated(own + TAINTED)) == [{"operator": "Exists"}]
