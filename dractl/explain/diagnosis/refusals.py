@@ -102,9 +102,8 @@ def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
     """
     if not refused.allocated:
         return None
-    drivers = dict.fromkeys(device.driver for device in refused.allocated)
-    files = map(refusal_file, drivers)
-    for driver, file in zip(drivers, files, strict=True):
+    for driver in dict.fromkeys(device.driver for device in refused.allocated):
+        file = refusal_file(driver)
         specific = (fact for fact in file.refusals if not fact.general) if file is not None else ()
         facts = (*refusals(RUNTIME), *specific)
         refusal = explain_words(words, replace(refused, driver=driver), facts)

@@ -202,6 +202,16 @@ def test_a_healthy_pod_reads_no_entries(monkeypatch: pytest.MonkeyPatch) -> None
     assert not [name for name in names if name.startswith(("refusals/", "known"))]
 
 
+@pytest.mark.parametrize(("kind", "is_explained"), [("vfio", True), ("gpu", False)])
+def test_the_type_of_the_pods_devices_decides(kind: str, is_explained: bool) -> None:
+    """Only a GPU for vfio-pci is waited for until no process has it open (cmd/gpu-kubelet-plugin/vfio-device.go)."""
+    words = (
+        "NodePrepareResources: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    )
+    answer = explain(words, kind=kind)
+    assert ("it binds the GPU to vfio-pci when" in answer.headline) == is_explained
+
+
 def test_a_lost_gpu_is_reset_or_replaced() -> None:
     answer = explain("error getting GPU device handle: GPU is lost")
     assert "reset or replace the GPU" in steps(answer)[0]
