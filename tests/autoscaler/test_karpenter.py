@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.autoscaler import Judgement, judge
+from dractl.autoscaler import Judgement, judge, search
 from dractl.errors import UsageError
 from dractl.facts.autoscalers import choose_autoscaler, device_tables
 from dractl.model import DeviceClass, ResourceClaim, decode
@@ -174,6 +174,13 @@ def test_fitting_alternative_is_found_after_one_without_room() -> None:
 def test_too_long_search_launches_nothing() -> None:
     """Recorded with Karpenter 1.15.0: 20 of 16 EFA interfaces of a p5en do not end within five seconds."""
     judgement = ask(make_claim(exact("nic", "nic", count=20)), on="p5en.48xlarge")
+    assert judgement.verdict == "never"
+    assert "after 5 seconds" in judgement.reason
+
+
+def test_search_with_too_many_states_launches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAX_STATES", 0)
+    judgement = ask(make_claim(exact()))
     assert judgement.verdict == "never"
     assert "after 5 seconds" in judgement.reason
 
