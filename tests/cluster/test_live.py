@@ -265,6 +265,15 @@ def test_an_unreachable_cluster_is_one_clear_message(
     assert hint in (raised.value.hint or "")
 
 
+def test_a_long_message_of_kubectl_is_cut(kubectl: Kubectl) -> None:
+    error = f"Unable to connect to the server: {'x' * 500}: i/o timeout\n"
+    kubectl.answers(version={"err": error, "code": 1})
+    with pytest.raises(InputError) as raised:
+        live.read(live.Login())
+    assert str(raised.value).endswith(f"{'x' * 400} ...")
+    assert "x" * 500 not in str(raised.value)
+
+
 def test_resources_of_the_verdict_must_be_readable(kubectl: Kubectl) -> None:
     kubectl.answers(resourceclaims={"err": FORBIDDEN.format("resourceclaims"), "code": 1})
     with pytest.raises(InputError, match="resourceclaims") as raised:
