@@ -17,6 +17,7 @@ from dractl.facts.refusals import (
     OTHERS,
     RefusalFact,
     clean_words,
+    compile_pattern,
     match_words,
     refusal_file,
     refusals,
@@ -31,6 +32,13 @@ BUSY = 'error waiting for GPU "0000:11:00.0" to be free: timed out waiting for g
 def explain_words(words: str, driver: str = NVIDIA, *types: str) -> str | None:
     match = match_words(words, refusals(driver), types)
     return match.fact.id if match is not None else None
+
+
+def test_words_are_explained_without_re2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    compile_pattern.cache_clear()
+    assert explain_words(BUSY) == "vfio-busy"
+    compile_pattern.cache_clear()
 
 
 def test_the_innermost_error_decides() -> None:
