@@ -270,6 +270,53 @@ def test_a_constraint_counts_though_one_of_its_requests_has_no_devices() -> None
     assert sorted(kinds(answer)) == ["constraint", "devices"]
 
 
+def test_constraint_of_all_requests_counts_though_one_of_them_has_no_devices() -> None:
+    nic = slice_of("nic.example.com", "a", device("nic-0", **{"example.com/rack": "1"}))
+    gpu = slice_of(GPU, "a", device("gpu-0", **{"example.com/rack": "2"}))
+    wanted = claim(
+        "c",
+        *(request(name, name) for name in ("gpu", "nic", "fpga")),
+        constraints=[{"matchAttribute": "example.com/rack"}],
+    )
+    fpga = device_class("fpga", "device.driver == 'fpga.example.com'")
+    answer = explain(CLASS, NIC_CLASS, fpga, node("a"), gpu, nic, wanted, pod("p", USES))
+    assert sorted(kinds(answer)) == ["constraint", "devices"]
+
+
+def test_each_unmet_constraint_of_an_attribute_is_an_obstacle() -> None:
+    """Each pair needs one rack, and all four devices are in different ones."""
+    gpu = slice_of(GPU, "a", *(device(f"gpu-{n}", **{"example.com/rack": f"{n}"}) for n in (0, 1)))
+    drivers = "nic", "fpga"
+    others = [
+        slice_of(f"{name}.example.com", "a", device(f"{name}-0", **{"example.com/rack": name}))
+        for name in drivers
+    ]
+    wanted = claim(
+        "c",
+        *(request(f"gpu-{name}", "gpu") for name in drivers),
+        *(request(name, name) for name in drivers),
+        constraints=[
+            {"requests": [f"gpu-{name}", name], "matchAttribute": "example.com/rack"}
+            for name in drivers
+        ],
+    )
+    fpga = device_class("fpga", "device.driver == 'fpga.example.com'")
+    answer = explain(CLASS, NIC_CLASS, fpga, node("a"), gpu, *others, wanted, pod("p", USES))
+    assert kinds(answer) == ["constraint", "constraint"]
+
+
+def test_devices_in_use_are_no_obstacle_to_an_extended_resource_too_large_for_a_node() -> None:
+    gpu = device_class("gpu", f"device.driver == '{GPU}'")
+    gpu["spec"]["extendedResourceName"] = "example.com/gpu"
+    amounts = {"example.com/gpu": "9"}
+    containers = [{"name": "main", "resources": {"requests": amounts, "limits": amounts}}]
+    answer = explain(
+        gpu, *machine("a", unschedulable=True), pod("p", spec={"containers": containers})
+    )
+    assert "device-in-use" not in kinds(answer)
+    assert "cordoned" in answer.headline
+
+
 def test_obstacles_of_unpublished_devices_are_noted() -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1beta2",
