@@ -101,7 +101,9 @@ def test_manifest_without_dra_is_compared_only_if_it_is_the_named_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
-    job += "spec: {template: {spec: {containers: [{name: main, image: x}], restartPolicy: Never}}}\n"
+    job += (
+        "spec: {template: {spec: {containers: [{name: main, image: x}], restartPolicy: Never}}}\n"
+    )
     (tmp_path / "job.yaml").write_text(job)
     assert upgrade(tmp_path / "job.yaml", "--from", "1.34", "--to", "1.35") == 0
     assert "nothing changes for Job" in capsys.readouterr().out

@@ -413,6 +413,18 @@ def test_a_note_counts_recreated_pods_still_pending(
     assert outcome.notes == notes
 
 
+def test_pods_that_were_pending_before_are_not_counted_in_a_note() -> None:
+    """Derived, not played: the ReplicaSet recreates the deleted pod, and one of its pods is pending as before."""
+    replica_set = workload("ReplicaSet", "web", replicas=2)
+    running = replica("web-0", "ReplicaSet/web", "n-1", "gpu-0")
+    pending = replica("web-1", "ReplicaSet/web")
+    machines = machine("n-1", "gpu-0", "gpu-1"), machine("n-2")
+    objects = [*machines, replica_set, running, pending, replica("p", priority=5)]
+    outcome = simulate_changes(objects, Delete("Pod/ml/web-0"))
+    assert outcome.subject_runs
+    assert outcome.notes == ()
+
+
 # -- many pods --
 
 
