@@ -5,7 +5,10 @@ k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go. An erro
 search reaches the device, which is when the scheduler encounters it.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.pools import Pool, PoolDevice
@@ -73,20 +76,6 @@ class Matcher:
             program = self._programs[text] = self.environment.compile(text)
         return program
 
-    def ask(self, criteria: Criteria, candidate: PoolDevice) -> Answer:
-        """Return True if all selectors of class and request accept a device; otherwise return the
-        result of the first selector that does not.
-        """
-        for index, text in enumerate(criteria.class_selectors):
-            answer = self.match(text, candidate, index, f"class {criteria.device_class}")
-            if answer is not True:
-                return answer
-        for index, text in enumerate(criteria.selectors):
-            answer = self.match(text, candidate, index, None)
-            if answer is not True:
-                return answer
-        return True
-
     def match(self, text: str, candidate: PoolDevice, index: int, scope: str | None) -> Answer:
         """Return the result of one selector on a device."""
         program = self.program(text)
@@ -117,9 +106,30 @@ class Matcher:
         return Failure(scope, index, "", f"CEL runtime error: {error}", plain)
 
     def ask_pool(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:
-        """Return the results for all devices of a pool, cached with the pool."""
+        """Return, for each device of a pool, True if all selectors of class and request accept it,
+        otherwise the result of the first selector that does not. The results are cached with the
+        pool: those of the class serve for all requests that name it.
+        """
         answers: tuple[Answer, ...] | None = pool.memory.get(criteria)
         if answers is None:
-            answers = tuple([self.ask(criteria, candidate) for candidate in pool.devices])
-            pool.memory[criteria] = answers
+            answers = pool.memory[criteria] = self._answer(criteria, pool)
         return answers
+
+    def _answer(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:
+        if not criteria.selectors:
+            scope = f"class {criteria.device_class}"
+            return tuple([self._ask(criteria.class_selectors, d, scope) for d in pool.devices])
+        of_class = self.ask_pool(replace(criteria, selectors=()), pool)
+        return tuple(
+            [
+                self._ask(criteria.selectors, device, None) if answer is True else answer
+                for device, answer in zip(pool.devices, of_class, strict=True)
+            ]
+        )
+
+    def _ask(self, selectors: Sequence[str], candidate: PoolDevice, scope: str | None) -> Answer:
+        for index, text in enumerate(selectors):
+            answer = self.match(text, candidate, index, scope)
+            if answer is not True:
+                return answer
+        return True
