@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from dractl.cel.values import Domains
 from dractl.model import DeviceAttribute, DeviceCapacity, Quantity, Version
+from dractl.model.slices import PLAIN_TYPES
 
 
 class DeviceLike(Protocol):
@@ -14,6 +15,8 @@ class DeviceLike(Protocol):
 
     @property
     def mapping(self) -> Mapping[str, Any]: ...
+    @property
+    def is_plain(self) -> bool: ...
     @property
     def attributes(self) -> Mapping[str, DeviceAttribute]: ...
     @property
@@ -51,24 +54,8 @@ class View:
         """Return the fault of the device itself, which makes every expression fail, even ``true``.
         Upstream names one of the faulty attributes at random; this is the first by name.
         """
-        raw = self.device.mapping.get("attributes")
-        if not raw:
+        if self.device.is_plain:
             return None
-        if type(raw) is not dict:
-            return self._fault(list_values)  # DecodeError
-        for value in raw.values():
-            if type(value) is dict and len(value) == 1:
-                ((kind, content),) = value.items()
-                if kind in _PLAIN and type(content) is _PLAIN[kind]:
-                    continue
-                if kind == "version" and type(content) is str and content in _VERSIONS:
-                    continue
-            break
-        else:
-            return None
-        return self._fault(list_values)
-
-    def _fault(self, list_values: bool) -> str | None:
         for name in sorted(self.device.attributes):
             attribute = self.device.attributes[name]
             if attribute.type is None or (not list_values and attribute.type.endswith("s")):
@@ -144,7 +131,7 @@ class View:
         """
         if type(raw) is dict and len(raw) == 1:
             ((kind, content),) = raw.items()
-            if kind in _PLAIN and type(content) is _PLAIN[kind]:
+            if kind in PLAIN_TYPES and type(content) is PLAIN_TYPES[kind]:
                 return content
             if kind == "version" and type(content) is str:
                 return _version(content)
@@ -190,7 +177,6 @@ def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
     raise KeyError(name)
 
 
-_PLAIN: dict[str, type] = {"string": str, "int": int, "bool": bool}
 _HASHABLE = (str, int, bool, float)
 _VERSIONS: dict[str, Version] = {}
 

@@ -18,8 +18,11 @@ from dractl.model.meta import ObjectMeta
 from dractl.model.quantity import Quantity
 from dractl.model.reader import DecodeError, LazyMap, Path, Reader
 from dractl.model.taints import DeviceTaint
+from dractl.model.version import Version
 
 AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "strings", "versions"]
+PLAIN_TYPES: Mapping[str, type] = {"string": str, "int": int, "bool": bool}
+"""The fields of an attribute whose values are those of Python."""
 T = TypeVar("T")
 
 
@@ -116,7 +119,7 @@ class Device:
     Two devices are equal if their mappings are.
     """
 
-    __slots__ = ("_index", "_parts", "_path", "mapping", "name")
+    __slots__ = ("_index", "_is_plain", "_parts", "_path", "mapping", "name")
 
     def __init__(
         self, mapping: Mapping[str, Any], path: Path = (), index: int | None = None
@@ -131,6 +134,7 @@ class Device:
             name = ""
         self.name: str = name
         self._parts: dict[str, Any] | None = None
+        self._is_plain: bool | None = None
 
     @classmethod
     def read(cls, r: Reader) -> Device:
@@ -147,6 +151,15 @@ class Device:
     @property
     def attributes(self) -> Mapping[str, DeviceAttribute]:
         return self._part("attributes", _attributes)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if each attribute is a string, a number, a boolean or a valid version, which every
+        release can convert. False says nothing.
+        """
+        if self._is_plain is None:
+            self._is_plain = _are_plain(self.mapping.get("attributes"))
+        return self._is_plain
 
     @property
     def capacity(self) -> Mapping[str, DeviceCapacity]:
@@ -228,6 +241,25 @@ def _lookup(values: Mapping[str, T], name: str, driver: str) -> T | None:
     value = values.get(name)
     domain, slash, short = name.partition("/")
     return values.get(short) if value is None and slash and domain == driver else value
+
+
+def _are_plain(attributes: Any) -> bool:
+    if not attributes:
+        return True
+    return type(attributes) is dict and all(map(_is_plain, attributes.values()))
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) is not dict or len(value) != 1:
+        return False
+    ((kind, content),) = value.items()
+    if kind == "version" and type(content) is str:
+        try:
+            Version.parse(content)
+        except ValueError:
+            return False
+        return True
+    return kind in PLAIN_TYPES and type(content) is PLAIN_TYPES[kind]
 
 
 def _attributes(r: Reader) -> LazyMap[DeviceAttribute]:
