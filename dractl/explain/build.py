@@ -1,6 +1,6 @@
 """The last step of an answer: its conclusion and its parts become one Explanation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from dractl.explain.answer import (
     Fix,
     FunnelStage,
     NodeAnswer,
+    Reason,
     Subject,
     reason_of,
 )
@@ -97,10 +98,7 @@ def build(
     reason = case.reason if case is not None else partial(reason_of, names=names)
     details = _details(scheduler, devices, conclusion, parts)
     asked = AskedObject(question.kind, *question.key, details.volumes)
-    answers = parts.nodes or tuple(
-        NodeAnswer(n.name, n.verdict, tuple(map(reason, n.causes)), n.funnel, n.allocation, n.like)
-        for n in parts.found
-    )
+    answers = parts.nodes or tuple(_answer_node(n, case, reason) for n in parts.found)
     if conclusion.verdict == "undecided":
         answers = tuple(map(_withhold_allocation, answers))
     causes = (*conclusion.causes, *conclusion.behind)
@@ -135,6 +133,24 @@ def build(
         age=question.view.creation_timestamp or None,
         phase=question.pod.phase or None,
         devices=details.devices,
+    )
+
+
+def _answer_node(
+    findings: NodeFindings, case: Case | None, reason: Callable[[Cause], Reason]
+) -> NodeAnswer:
+    survey = None if case is None else case.surveys.get(findings.name)
+    return NodeAnswer(
+        findings.name,
+        findings.verdict,
+        tuple(map(reason, findings.causes)),
+        (
+            funnel(case.devices, survey.requests, case.names.request, case.false_part)
+            if case is not None and survey is not None
+            else ()
+        ),
+        findings.allocation,
+        findings.like,
     )
 
 

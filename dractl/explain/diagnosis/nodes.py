@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Allocated, Fatal, NodeError, RequestSurvey, Survey, is_extended
-from dractl.explain.answer import AllocatedDevice, FunnelStage
+from dractl.explain.answer import AllocatedDevice
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.combinations import cause_of_excess, diagnose_combination
 from dractl.explain.diagnosis.faults import cause_of_allocator_error, cause_of_unused_pool
 from dractl.explain.diagnosis.pods import failure_text
 from dractl.explain.diagnosis.requests import cause_of_stage, diagnose_request, drivers_of_vendor
-from dractl.explain.funnel import funnel, merge_surveys
+from dractl.explain.funnel import merge_surveys
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingFailed
 from dractl.explain.reasons.controller_taints import find_taint_controller
@@ -45,7 +45,6 @@ class NodeFindings(Struct, frozen=True):
     verdict: Any
     """A verdict of the allocator, or ``filtered``."""
     causes: tuple[Cause, ...] = ()
-    funnel: tuple[FunnelStage, ...] = ()
     allocation: tuple[AllocatedDevice, ...] = ()
     like: tuple[str, ...] = ()
     """Further nodes with the same findings."""
@@ -83,14 +82,9 @@ def _diagnose_node(case: Case, verdict: NodeVerdict) -> NodeFindings:
         a for c in case.attempt.claims if c.allocated for a in allocation_of(c.value, c.full_name)
     )
     allocation = (*earlier, *_allocation_on_node(case, verdict))
-    survey = case.surveys.get(verdict.name)
-    stages = (
-        funnel(case.devices, survey.requests, case.names.request, case.false_part)
-        if survey is not None
-        else ()
-    )
     if verdict.fits:
-        return NodeFindings(verdict.name, "allocatable", (), stages, allocation)
+        return NodeFindings(verdict.name, "allocatable", (), allocation)
+    survey = case.surveys.get(verdict.name)
     causes: list[Cause] = []
     if verdict.rejection is not None:
         causes += [
@@ -103,9 +97,7 @@ def _diagnose_node(case: Case, verdict: NodeVerdict) -> NodeFindings:
     kind = "filtered" if verdict.rejection is not None else "unallocatable"
     if verdict.passes_filters and case.scheduler.is_fatal(verdict.allocator_verdict):
         kind = "error"
-    return NodeFindings(
-        verdict.name, kind, tuple(causes), stages, allocation if verdict.allocates else ()
-    )
+    return NodeFindings(verdict.name, kind, tuple(causes), allocation if verdict.allocates else ())
 
 
 def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list[Cause]:
