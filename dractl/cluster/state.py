@@ -381,7 +381,10 @@ class ClusterState:
 
     def decode_all(self, kind: str) -> tuple[Any, ...]:
         """Return all objects of a kind as values of the model."""
-        return tuple(self.decode(value) for value in self.objects(kind).values())
+        objects = self.objects(kind)
+        return self.cache.from_sources(
+            ("decode_all", kind), (objects,), lambda _: tuple(map(self.decode, objects.values()))
+        )
 
     def decode_claim(self, key: Key) -> ResourceClaim | None:
         """Return a ResourceClaim as a value of the model; None if it does not exist."""
