@@ -3,6 +3,7 @@ do not meet them.
 """
 
 from collections import Counter
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -100,6 +101,7 @@ class _Replacement(Struct, frozen=True):
     text: str
 
 
+@lru_cache(maxsize=4096)
 def format_expression(text: str, limit: int = 72) -> str:
     """Return an expression as a person would write it: ``memory >= 80Gi``, ``architecture ==
     'Hopper'``.
