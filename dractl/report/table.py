@@ -14,9 +14,13 @@ def table(
     canvas: Canvas,
     *,
     numbers: Sequence[int] = (),
+    repeated: int = 0,
 ) -> str:
-    """Return a table as text; the columns at ``numbers`` are right-aligned, and lines are cut at
-    the canvas's width. Raises UsageError if it has no column to sort by.
+    """Return a table as text; the columns at ``numbers`` are right-aligned.
+
+    A table that is wider than the canvas is printed in blocks of columns, each of which begins with
+    the first ``repeated`` columns; if none are repeated, its lines are cut. Raises UsageError if it
+    has no column to sort by.
     """
     rows = [[printable(cell) for cell in row] for row in rows]
     if canvas.sort_by is not None:
@@ -32,12 +36,33 @@ def table(
         for i, name in enumerate(head)
     ]
 
-    def line(row: Sequence[str]) -> str:
+    def line(row: Sequence[str], block: Sequence[int]) -> str:
         cells = (
-            f"{cell:>{width}}" if i in numbers else f"{cell:<{width}}"
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            f"{row[i]:>{widths[i]}}" if i in numbers else f"{row[i]:<{widths[i]}}" for i in block
         )
         return canvas.cut("  ".join(cells).rstrip(), canvas.width)
 
-    lines = [canvas.paint(line(head), "1")] if canvas.headers else []
-    return canvas.plain("".join(f"{text}\n" for text in (*lines, *map(line, rows))))
+    tables: list[str] = []
+    for block in _blocks(widths, canvas.width, repeated):
+        lines = [canvas.paint(line(head, block), "1")] if canvas.headers else []
+        lines += [line(row, block) for row in rows]
+        tables.append("".join(f"{text}\n" for text in lines))
+    return canvas.plain("\n".join(tables))
+
+
+def _blocks(widths: Sequence[int], width: int, repeated: int) -> list[list[int]]:
+    """Return the columns of each block: as many as the width allows, and at least one that is not
+    repeated. If no column is repeated, all columns are one block.
+    """
+    if not repeated:
+        return [list(range(len(widths)))]
+    first = list(range(repeated))
+    blocks = [[*first]]
+    for column in range(repeated, len(widths)):
+        block = [*blocks[-1], column]
+        is_wide = sum(widths[i] + 2 for i in block) - 2 > width
+        if is_wide and len(blocks[-1]) > repeated:
+            blocks.append([*first, column])
+        else:
+            blocks[-1] = block
+    return blocks

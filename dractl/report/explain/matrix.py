@@ -11,7 +11,8 @@ STRANDED = "✓ N: N devices are stranded once no further copy fits: -v has thei
 
 
 def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
-    """Return a table of machines and subjects; lines are cut at the canvas's width.
+    """Return a table of machines and subjects, in blocks of subjects if it is wider than the
+    canvas.
 
     A cell is ``✓``, ``✓*`` if the machine serves only under conditions, with the number of stranded
     devices if there are any, or the code of the first reason.
@@ -28,7 +29,8 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
         lines.append(STRANDED)
     if sentence := name_unserved(matrix):
         lines.append(sentence)
-    return f"{table(('MACHINE', 'SERVES', *subjects), cells, canvas)}\n" + canvas.plain(
+    rows = table(("MACHINE", "SERVES", *subjects), cells, canvas, repeated=2)
+    return f"{rows}\n" + canvas.plain(
         "".join(f"{part}\n" for line in lines for part in wrap(printable(line), canvas.width, "  "))
     )
 
@@ -40,11 +42,12 @@ def to_csv(matrix: Matrix) -> str:
     """
     addresses = [subject.address for subject in matrix.subjects]
     head, rows = ["machine", "serves", *addresses], []
-    if matrix.counts_stranded:
+    has_stranded = matrix.counts_stranded
+    if has_stranded:
         head += [f"stranded {address}" for address in addresses]
     for row in matrix.rows:
         values = [row.machine, str(row.served), *(cell.code for cell in row.cells)]
-        if matrix.counts_stranded:
+        if has_stranded:
             values += ["" if cell.stranded is None else str(cell.stranded) for cell in row.cells]
         rows.append(values)
     return csv_table(head, rows)
