@@ -8,12 +8,12 @@ from dractl.facts.summary import DriverLine, Summary
 from dractl.model.releases import PREVIEWS, RELEASES
 from dractl.program import program_name
 from dractl.report.canvas import Canvas
-from dractl.report.plain import plural
+from dractl.report.plain import plural, wrap
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, one line for each driver, and the old parts; with ``every``, each old
-    part.
+    """Return the pack, one line for each driver, those that dractl does not know first, and the
+    old parts; with ``every``, each old part.
     """
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
@@ -27,8 +27,8 @@ def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
         if row["why"] == "not-rendered"
     ]
     lines += [""]
-    lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in summary.drivers]
     lines += [_describe_unknown(unknown_driver) for unknown_driver in summary.unknown]
+    lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in summary.drivers]
     alpha = "".join(
         f", the last up to {PREVIEWS[name].tag} (due {PREVIEWS[name].due})"
         for name in RELEASES[-1:]
@@ -56,7 +56,8 @@ def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
             + ("" if every else "; -v lists them"),
         ]
         lines += [f"  {part.part}: {part.days} days" for part in summary.old] if every else []
-    return canvas.plain("\n".join(lines))
+    wrapped = (part for line in lines for part in wrap(line, canvas.width, "    "))
+    return canvas.plain("\n".join(wrapped))
 
 
 def _unread(one: Mapping[str, str]) -> str:
