@@ -16,7 +16,8 @@ _MAX_ALIKE = 2
 """Number of findings with one code that a step shows without ``-v``; the others are only
 counted.
 """
-_LINES = 2  # maximum lines of a finding and of an edit; another fix has one line
+_LINES = 2
+"""Maximum lines of a finding, an edit and a subject that was not compared; of another fix: one."""
 _OPEN = 4
 """Number of subjects that are named as not compared; the others are counted."""
 _MAX_OBJECTS = 12
@@ -37,7 +38,7 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
         lines += [
             line
             for text in shown
-            for line in _wrap_lines(printable(text), canvas, "  ", 0 if every else 1)
+            for line in _wrap_lines(printable(text), canvas, "  ", 0 if every else _LINES)
         ]
         lines += _note_more(len(plan.not_compared) - len(shown))
     notes = plan.count("info")
