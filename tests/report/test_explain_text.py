@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find_all_waiting, find_subjects, sort_by_severity
-from dractl.explain.answer import Fix, Reason, Relief, Subject
+from dractl.explain.answer import Fix, Obstacle, Reason, Relief, Subject
+from dractl.explain.reasons.headline import Clauses
 from dractl.report.canvas import Canvas
-from dractl.report.explain import overview, text as explain_text
+from dractl.report.explain import opening as explain_opening, overview, text as explain_text
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -344,3 +345,27 @@ def test_a_reason_of_no_node_is_below_the_table_of_nodes() -> None:
     assert [line for line in page.splitlines() if line.startswith("  also: ")] == [
         f"  also: {words} [driver-absent]"
     ]
+
+
+@pytest.mark.parametrize(
+    ("headline", "lines"),
+    [
+        (
+            f"request gpu: device class {'gpu-' * 4}a is not in the input, which has no class",
+            ["is not in the input,", "which has no class; 2 things are in the way on a"],
+        ),
+        ("template a does not exist; did you mean b?", ["mean b? 2 things are in the way on a"]),
+        ("template a does not exist", ["does not exist; 2 things are in the way on a"]),
+    ],
+)
+def test_number_of_obstacles_ends_the_sentence(headline: str, lines: list[str]) -> None:
+    obstacle = Obstacle("class", "", "a class", "there is none", nodes=("a",))
+    explanation = replace(
+        asked([GPU, claim("alone", request("gpu", "missing"))])[0],
+        headline=headline,
+        clauses=Clauses("", "", headline),
+        obstacles=(obstacle, obstacle),
+    )
+    shown = explain_opening.lines(explanation)
+    assert len(shown) == len(lines)
+    assert all(line.endswith(end) for line, end in zip(shown, lines, strict=True))

@@ -22,19 +22,20 @@ def lines(e: Explanation) -> list[str]:
     The first line has at most 77 columns if the sentence has a clause that is short enough.
     """
     first, *others = split_clauses(e.clauses) if e.clauses is not None else [e.headline]
-    count = _count_obstacles(e)
-    if count and others and _SUBCLAUSE.match(others[0]):  # it continues the first line
-        return [first, *others, count.removeprefix("; ")]
-    return [first + count, *others]
+    if others and _SUBCLAUSE.match(others[0]):  # it continues the first line
+        clause, *following = others
+        return [f"{first},", _add_count(clause, e), *following]
+    return [_add_count(first, e), *others]
 
 
-def _count_obstacles(e: Explanation) -> str:
-    """Return ``; 3 things are in the way on gpu-1``; "" if there is only one."""
+def _add_count(line: str, e: Explanation) -> str:
+    """Return a line with ``; 3 things are in the way on gpu-1``, unless there is only one."""
     if len(e.obstacles) < 2:
-        return ""
+        return line
     nodes = e.obstacles[0].nodes
     place = f" on {nodes[0]}" if nodes else ""
-    return f"; {len(e.obstacles)} things are in the way{place}"
+    joint = " " if line.endswith("?") else "; "
+    return f"{line}{joint}{len(e.obstacles)} things are in the way{place}"
 
 
 WHEN_SENTENCES: dict[When, str] = {
