@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -12,6 +13,8 @@ from dractl.allocation import Features
 from dractl.cli.main import main
 from dractl.explain import Explainer
 from dractl.explain.fleet.groups import Group, explain_groups
+from dractl.report.canvas import Canvas
+from dractl.report.explain import groups as groups_text
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, gpus, template
 from tests.explain.cluster import (
@@ -278,3 +281,11 @@ def test_the_report_counts_the_group_and_the_exit_code_says_so(
     assert "the sixth (web-5) stops at:" in page
     assert main(["explain", str(path), "--isolated"]) == 1
     assert "deployment ml/web: 5 of 6 replicas fit" in capsys.readouterr().out
+
+
+def test_colours_take_no_room() -> None:
+    group = Group("Deployment/ml/trainer", replicas=4, placed=0, fits=3, pod="trainer-3")
+    plain, painted = (groups_text.text([group], Canvas(width=50, color=c)) for c in (False, True))
+    assert re.sub("\x1b\\[[0-9;]*m", "", painted) == plain
+    assert painted != plain
+    assert plain.splitlines()[0] == "✗ deployment ml/trainer: 3 of 4 replicas fit"

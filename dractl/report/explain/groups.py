@@ -25,22 +25,22 @@ _ORDINALS = (
 
 def text(groups: Sequence[Group], canvas: Canvas) -> str:
     """Return a paragraph for each group."""
-    paragraphs = (
-        "\n".join(_wrap_line(line, canvas) for line in _lines(group, canvas)) for group in groups
-    )
-    return canvas.plain("\n\n".join(paragraphs)) + "\n"
+    return canvas.plain("\n\n".join(_paragraph(group, canvas) for group in groups)) + "\n"
+
+
+def _paragraph(group: Group, canvas: Canvas) -> str:
+    """Return the sentences of a group; mark and title are painted after the lines were measured."""
+    mark, style = ("✓", "1;32") if is_good(group) else ("✗", "1;31")
+    head = f"{mark} {title(group)}:"
+    painted = f"{canvas.paint(mark, style)} {canvas.paint(title(group), '1')}:"
+    first, *others = sentences(group)
+    lines = (f"{head} {first}", *(f"  {line}" for line in others))
+    return "\n".join(_wrap_line(line, canvas) for line in lines).replace(head, painted, 1)
 
 
 def _wrap_line(line: str, canvas: Canvas) -> str:
     indent = "" if line[:1] != " " else "  "
     return "\n".join(wrap(line, max(canvas.width, 30), indent + "  "))
-
-
-def _lines(group: Group, canvas: Canvas) -> Iterator[str]:
-    mark = canvas.paint("✓", "1;32") if is_good(group) else canvas.paint("✗", "1;31")
-    first, *others = sentences(group)
-    yield f"{mark} {canvas.paint(title(group), '1')}: {first}"
-    yield from (f"  {line}" for line in others)
 
 
 def title(group: Group) -> str:
