@@ -82,7 +82,10 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
     yield from _answer(e, canvas, now, every)
     if e.reasons:
         yield ""
-        yield f"More about {e.reasons[0].code}: {program_name()} rule {e.reasons[0].code}"
+        code = e.reasons[0].code
+        title, command = f"More about {code}:", f"{program_name()} rule {code}"
+        whole = f"{title} {command}"
+        yield from (whole,) if len(whole) <= canvas.width else (title, f"  {command}")
 
 
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
