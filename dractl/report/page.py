@@ -43,7 +43,7 @@ td.n {{ text-align: right; white-space: nowrap; }}
   background: var(--box); border-top: 1px solid var(--edge); }} .about:empty {{ display: none; }}
 @media (max-width: 44rem) {{ table.rows tr {{ display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 4px 0;
   border-bottom: 1px solid var(--edge); }} table.rows td {{ border: 0; padding: 0; }}
-  table.rows th, table.rows td:empty {{ display: none; }} }}
+  table.rows th, table.rows td:empty {{ display: none; }} table.rows td.n:first-child + td {{ flex: 1 1 70%; }} }}
 @media print {{ :root {{ color-scheme: light; {PALETTE} }} body {{ max-width: none; padding: 0; }}
   * {{ print-color-adjust: exact; }} .about, .screen {{ display: none !important; }}
   .wide {{ overflow: visible; }} pre {{ white-space: pre-wrap; }}

@@ -504,7 +504,8 @@ function show(want, count) {
     devices += own * card.dataset.nodes;
     nodes += card.hidden ? 0 : +card.dataset.nodes;
   }
-  count.textContent = `${devices} devices on ${nodes} nodes` + (want.length ? ' match' : '');
+  const plural = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+  count.textContent = `${plural(devices, 'device')} on ${plural(nodes, 'node')}` + (want.length ? ' match' : '');
 }
 form.addEventListener('input', filter);
 form.addEventListener('submit', (e) => e.preventDefault());

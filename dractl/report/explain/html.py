@@ -22,7 +22,8 @@ _STYLE = """
 body { max-width: 62rem; } table { width: 100%; }
 .verdict { font-size: 16px; margin: 4px 0 12px; }
 .bar { background: var(--box); height: 12px; width: 14rem; }
-@media (max-width: 44rem) { .bar { width: 8rem; margin-top: 4px; } }
+@media (max-width: 44rem) { .bar { width: 8rem; margin-top: 4px; }
+  td:has(.bar) { margin-left: auto; } td:has(.bar) + td.n { min-width: 3.5rem; } }
 .bar i { background: var(--gpu); display: block; height: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
