@@ -49,7 +49,8 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(ROOT / "docs" / "pictures", OUT / "pictures")
-    shutil.copy(ROOT / "docs" / "site" / "paste.js", OUT)
+    for name in ("paste.js", "wide.css"):
+        shutil.copy(ROOT / "docs" / "site" / name, OUT)
     for name, text in pages().items():
         path = OUT / name
         path.parent.mkdir(exist_ok=True)
