@@ -1,7 +1,6 @@
 """The alignment of claims that are allocated in a cluster."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +23,7 @@ from dractl.allocation import AllocatedState, Allocator, DeviceID
 from dractl.allocation.faults import AttemptFailed
 from dractl.model import ResourceClaim
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Claim
 

@@ -1,13 +1,12 @@
 """The values of attributes that constraints compare."""
 
-from functools import cached_property
-
 from dractl.allocation.derived import DerivedAttributes, DerivedFault
 from dractl.allocation.features import Behaviour, Features
 from dractl.allocation.matching import Matcher
 from dractl.allocation.pools import PoolDevice
 from dractl.allocation.problem import FAULT, OPAQUE, Scalar, Value
 from dractl.model import DeviceAttribute
+from dractl.properties import cached_property
 
 
 def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:

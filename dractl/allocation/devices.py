@@ -7,7 +7,6 @@ why a device is in a set.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import cast
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from dractl.allocation.state import AllocatedState
 from dractl.allocation.taints import first_exclusion
 from dractl.model import Device, DeviceTaint, DeviceToleration, Node, Quantity
 from dractl.model.names import strip_domain
+from dractl.properties import cached_property
 
 NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")

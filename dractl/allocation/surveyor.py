@@ -3,7 +3,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 
 from dractl.allocation.attributes import lookup
 from dractl.allocation.build import Builder, ResolvedRequest
@@ -31,6 +31,7 @@ from dractl.model import ResourceClaim
 from dractl.model.names import RequestRef
 from dractl.model.quantity import Quantity
 from dractl.model.taints import format_taint
+from dractl.properties import cached_property
 
 
 def survey(

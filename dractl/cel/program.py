@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -21,6 +20,7 @@ from dractl.cel.spans import Spans
 from dractl.cel.tokens import Token, tokenize
 from dractl.cel.tracing import Trace
 from dractl.cel.values import CelError, Halted, to_bool
+from dractl.properties import cached_property
 
 Admission = Literal["ok", "invalid", "tooComplex", "tooLong", "unchecked"]
 

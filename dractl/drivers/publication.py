@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct, field
@@ -10,6 +9,7 @@ from msgspec import Struct, field
 from dractl.drivers.registry import find
 from dractl.drivers.rendering import Rendering
 from dractl.drivers.standard import NUMA_NODE, PCI_BUS_ID, PCIE_ROOT
+from dractl.properties import cached_property
 from dractl.topology.machine import Machine
 
 # The drivers that users mean by "2 GPUs and a NIC"; drivers of GPUs have the PCI id of their

@@ -3,7 +3,6 @@ explanation.
 """
 
 from collections.abc import Callable
-from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -47,6 +46,7 @@ from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import PlacedByHand
 from dractl.explain.scheduler_words import apply_scheduler_words, read_scheduler_words
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.scheduler.words import SchedulerWords

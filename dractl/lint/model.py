@@ -8,7 +8,6 @@ instead. Paths are the document's as written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -20,6 +19,7 @@ from dractl.lint.relevance import GROUP, KINDS, group
 from dractl.model import pod_specs, pod_templates
 from dractl.objects import CLAIMS, Constraint, Expression, Request, Slice, mapping, selectors_of
 from dractl.objects.chart_values import chart_pods
+from dractl.properties import cached_property
 from dractl.validation.roles import GROUP as ROLE_GROUP
 
 if TYPE_CHECKING:

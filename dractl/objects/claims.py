@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from dractl.objects.values import Path, items, mapping, number, text
+from dractl.properties import cached_property
 
 Owner = TypeVar("Owner")
 CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")

@@ -1,7 +1,6 @@
 """Pod specifications, as written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
@@ -9,6 +8,7 @@ from msgspec import Struct
 from dractl.model.nearest import nearest
 from dractl.model.pods import main_containers
 from dractl.objects.values import Path, items, mapping
+from dractl.properties import cached_property
 
 Owner = TypeVar("Owner")
 

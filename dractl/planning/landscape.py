@@ -6,7 +6,6 @@ a place, the proof asks the scheduler.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import combinations, product
 from math import prod
 
@@ -18,6 +17,7 @@ from dractl.cluster.changes import Delete, apply
 from dractl.model import ResourceClaim
 from dractl.objects import Raw
 from dractl.planning.movable import Movability, Unit
+from dractl.properties import cached_property
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod

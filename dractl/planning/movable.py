@@ -6,13 +6,13 @@ that a controller creates as its replacement gets another node.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 
 from msgspec import Struct
 
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.state import ClusterState, Key
+from dractl.properties import cached_property
 from dractl.simulation.controllers.job import count_failures_left, failure_action
 from dractl.simulation.evicted_pods import mark_evicted
 from dractl.simulation.workload_pods import WorkloadKey, workload_key

@@ -1,10 +1,10 @@
 """The pods on nodes, as the filters for one pod see them."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from msgspec import Struct
 
+from dractl.properties import cached_property
 from dractl.scheduler.snapshot import NodeInfo, Snapshot
 from dractl.views import Pod
 

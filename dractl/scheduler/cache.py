@@ -1,7 +1,6 @@
 """Everything that a scheduler derives from a cluster before it handles a pod."""
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property
 
 from msgspec import Struct
 
@@ -21,6 +20,7 @@ from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.model import ResourceSlice, Target
 from dractl.objects import Raw, slice_of
+from dractl.properties import cached_property
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups, attribute_names

@@ -6,7 +6,7 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict, 
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
+from dractl.properties import cached_property
 from dractl.scheduler import condition
 from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache

@@ -4,12 +4,12 @@ kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go, nodeports.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.model import Quantity, SaturatingQuantity
+from dractl.properties import cached_property
 from dractl.scheduler.bound_pods import BoundPods
 from dractl.scheduler.rejection import (
     HostPortConflict,

@@ -4,10 +4,10 @@ kubernetes pkg/scheduler/framework/plugins/interpodaffinity/filtering.go.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 
+from dractl.properties import cached_property
 from dractl.scheduler.bound_pods import BoundPods
 from dractl.scheduler.rejection import AntiAffinityConflict, PodAffinityMismatch, Rejection
 from dractl.scheduler.snapshot import NodeInfo

@@ -5,10 +5,10 @@ extendeddynamicresources.go).
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from dractl.allocation import CLAIM_NAME, Features
 from dractl.cluster.state import DEFAULT_NAMESPACE, ClusterState
+from dractl.properties import cached_property
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.quota import QuotaExceeded, find_exceeded_quotas
 from dractl.scheduler.stops import PreBindFailure

@@ -7,7 +7,6 @@ backend/cache Snapshot).
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import compress, count
 from operator import is_not
 from typing import TypeVar
@@ -19,6 +18,7 @@ from dractl.cluster.derived import update_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import Quantity, SaturatingQuantity
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views import Node, Pod
 from dractl.views.amounts import scheduler_units
 from dractl.views.quota import DisruptionBudget

@@ -1,11 +1,11 @@
 """The result of an attempt to place a pod: on each node, and as a whole."""
 
 from collections.abc import Hashable
-from functools import cached_property
 
 from msgspec import Struct
 
 from dractl.allocation import Allocated, Verdict
+from dractl.properties import cached_property
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import PreBindFailure, Stop

@@ -7,7 +7,6 @@ drivers.
 """
 
 from collections.abc import Sequence, Set as AbstractSet
-from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.model import NodeSelector
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.scheduler.rejection import (
     MissingVolume,
     NoMatchingVolume,

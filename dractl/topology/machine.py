@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.errors import InputError
+from dractl.properties import cached_property
 from dractl.topology import cpulist
 
 SCHEMA = "dractl/machine/v1"

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.model.paths import list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.redaction import redact
 
 Key = tuple[str, str]

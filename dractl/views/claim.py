@@ -1,7 +1,6 @@
 """ResourceClaims."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
 

@@ -1,10 +1,10 @@
 """ResourceClaimTemplates."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from dractl.model.paths import at, map_at, maps_at
+from dractl.properties import cached_property
 from dractl.views.base import View
 from dractl.views.claim import Claim
 

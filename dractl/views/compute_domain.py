@@ -1,10 +1,9 @@
 """ComputeDomains of NVIDIA's driver."""
 
-from functools import cached_property
-
 from msgspec import Struct
 
 from dractl.model.paths import at, maps_at, text_at
+from dractl.properties import cached_property
 from dractl.views.base import View
 
 

@@ -1,10 +1,9 @@
 """Events."""
 
-from functools import cached_property
-
 from msgspec import Struct
 
 from dractl.model.paths import at, map_at, text_at
+from dractl.properties import cached_property
 from dractl.redaction import redact
 from dractl.views.base import View
 

@@ -1,13 +1,13 @@
 """Nodes."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from dractl.allocation.nodes import matches_some_term
 from dractl.model import NodeSelector, Quantity, Taint
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 

@@ -1,10 +1,10 @@
 """NodePools and NodeClaims of Karpenter (karpenter.sh/v1)."""
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from dractl.model import NodeSelectorRequirement, Quantity, Taint
 from dractl.model.paths import integer_at, map_at, maps_at, text_at
+from dractl.properties import cached_property
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 from dractl.views.node import taint

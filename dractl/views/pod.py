@@ -1,7 +1,6 @@
 """Pods."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +10,7 @@ from dractl.allocation import is_extended
 from dractl.model import NodeSelector, Quantity, Toleration
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.redaction import redact
 from dractl.views.amounts import container_requests, pod_requests, scheduler_units
 from dractl.views.base import Key, OwnerReference, View

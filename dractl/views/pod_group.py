@@ -5,11 +5,11 @@ kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 
 from msgspec.structs import replace
 
 from dractl.model.paths import at, maps_at, text_at
+from dractl.properties import cached_property
 from dractl.redaction import redact
 from dractl.views.base import Condition, View, read_conditions
 from dractl.views.pod import ClaimReference, read_claim_references, read_claim_statuses

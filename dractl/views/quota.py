@@ -1,13 +1,13 @@
 """ResourceQuotas, LimitRanges and PodDisruptionBudgets."""
 
 from collections.abc import Container, Mapping
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.model import Quantity
 from dractl.model.paths import at, integer_at, list_at, map_at, maps_at, text_at
+from dractl.properties import cached_property
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 from dractl.views.pod import Pod

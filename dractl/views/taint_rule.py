@@ -1,10 +1,10 @@
 """DeviceTaintRules."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from dractl.model.paths import map_at, text_at
+from dractl.properties import cached_property
 from dractl.views.base import View
 
 

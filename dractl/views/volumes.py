@@ -1,11 +1,11 @@
 """PersistentVolumes and the claims to them."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from dractl.model import NodeSelector
 from dractl.model.paths import at, list_at, maps_at, text_at
+from dractl.properties import cached_property
 from dractl.views.amounts import quantity
 from dractl.views.base import View
 from dractl.views.selectors import LabelSelector, label_selector, node_selector

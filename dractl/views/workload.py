@@ -1,13 +1,13 @@
 """Workloads: objects whose controllers make pods from a template."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views.base import View
 from dractl.views.pod import Pod
 

@@ -5,7 +5,6 @@ waiting pod. The workload has to become smaller, and its controller chooses the 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 
@@ -26,6 +25,7 @@ from dractl.cluster.workloads import (
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.reasons.phrases import join_clauses
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views import Pod, View, age
 from dractl.views.quota import DisruptionBudget
 

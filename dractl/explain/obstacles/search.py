@@ -8,7 +8,6 @@ nodes that are equal for the subject.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +47,7 @@ from dractl.explain.obstacles.trial import (
 from dractl.explain.reasons.limits import drivers_of_class
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
+from dractl.properties import cached_property
 from dractl.scheduler.cycle import ClassMissing
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
