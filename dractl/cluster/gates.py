@@ -211,11 +211,25 @@ def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[Sp
     """
     names = set[str]().union(*values)
     for name, child in branch.children.items():
-        contents = [value[name] for value in values if value.get(name)] if name in names else []
+        contents = [part for value in values if (part := value.get(name))] if name in names else []
         if contents:
             rows += child.rows
-        if contents and child.children:
+        if contents and child.children and not _lacks_fields(contents, child):
             _collect(_list_mappings(contents, child), child, rows)
+
+
+def _lacks_fields(contents: Sequence[Any], branch: _Branch) -> bool:
+    """Return True if the values of a map's keys certainly have no field of the branch.
+
+    Their keys are joined without a look at each value, since few of a million attributes are lists.
+    """
+    if not branch.is_map:
+        return False
+    try:
+        names = set(chain.from_iterable(chain.from_iterable(map(dict.values, contents))))
+    except TypeError:  # some value is of another type
+        return False
+    return names.isdisjoint(branch.children)
 
 
 def _list_mappings(contents: Iterable[Any], branch: _Branch) -> list[Mapping[str, Any]]:
