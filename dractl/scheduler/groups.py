@@ -232,28 +232,32 @@ def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[s
         return None
     names: set[str] = set()
     for device, other in zip(ours.devices, theirs.devices, strict=True):
-        if len(device.mapping) != len(other.mapping):
-            return None
-        keys = [k for k, v in device.mapping.items() if other.mapping.get(k, other) != v]
-        if keys not in ([], ["attributes"]):
-            return None
-        attributes, others = device.mapping.get("attributes"), other.mapping.get("attributes")
+        mine, their = device.mapping, other.mapping
+        attributes, others = mine.get("attributes"), their.get("attributes")
         if not isinstance(attributes, dict) or not isinstance(others, dict):
             return None
-        differing = _diff_keys(attributes, others)
-        if differing is None or not all(
-            _is_plain(attributes[name]) and _is_plain(others[name]) for name in differing
-        ):
+        if {**mine, "attributes": others} != their or list(attributes) != list(others):
+            return None
+        if _are_equal_except(names, attributes, others):
+            continue
+        differing = list(compress(attributes, map(ne, attributes.values(), others.values())))
+        if not all(_is_plain(attributes[name]) and _is_plain(others[name]) for name in differing):
             return None
         names.update(differing)
     return frozenset(map(_bare_name, names))
 
 
-def _diff_keys(first: Raw, second: Raw) -> list[str] | None:
-    """Return the keys whose values differ in two maps; None if the maps differ in their keys."""
-    if list(first) != list(second):
-        return None
-    return list(compress(first, map(ne, first.values(), second.values())))
+def _are_equal_except(names: Iterable[str], first: Raw, second: Raw) -> bool:
+    """Return True if two maps of attributes are equal but for some plain attributes, in one
+    comparison of all values.
+    """
+    replaced = dict(first)
+    for name in names:
+        value, other = first.get(name), second.get(name)
+        if not _is_plain(value) or not _is_plain(other):
+            return False
+        replaced[name] = other
+    return replaced == second
 
 
 def _base_hash(resource_slice: ResourceSlice) -> int:
