@@ -41,6 +41,8 @@ def check_node_name(pod: Pod, node: NodeInfo) -> Rejection | None:
 
 def check_taints(pod: Pod, node: NodeInfo) -> Rejection | None:
     """Reject a node with taints that the pod does not tolerate."""
+    if not node.taints:
+        return None
     unmet = tuple(
         UntoleratedTaint(taint)
         for taint in node.taints

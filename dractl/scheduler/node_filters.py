@@ -46,19 +46,30 @@ class NodeFilters:
         others = BoundPods(snapshot, pod)
         self.pod_affinity = PodAffinity(others)
         resources = NodeResources(others, features, delegated)
-        name_first = (check_node_name, check_unschedulable)
-        by_pod = name_first if features.has("filters-of-1.37") else name_first[::-1]
-        self._named_nodes = names_in_affinity(pod.node_affinity)
-        self._checks: Sequence[Callable[[NodeInfo], Rejection | None]] = (
-            *(partial(check, pod) for check in (*by_pod, check_taints, check_node_affinity)),
-            resources.check_ports,
-            resources.check_resources,
-            self.volumes.check_restrictions,
-            self.volumes.check_binding,
-            self.volumes.check_zone,
-            TopologySpread(others).check,
-            self.pod_affinity.check,
+        name_first = (
+            (bool(pod.node_name), partial(check_node_name, pod)),
+            (True, partial(check_unschedulable, pod)),
         )
+        by_name = name_first if features.has("filters-of-1.37") else name_first[::-1]
+        has_selector = bool(pod.node_selector) or pod.node_affinity is not None
+        has_volumes = bool(pod.volume_claims)
+        has_affinity = bool(pod.pod_affinity or pod.pod_anti_affinity or snapshot.has_anti_affinity)
+        self._named_nodes = names_in_affinity(pod.node_affinity)
+        checks: Sequence[tuple[bool, Callable[[NodeInfo], Rejection | None]]] = (
+            *by_name,
+            (True, partial(check_taints, pod)),
+            (has_selector, partial(check_node_affinity, pod)),
+            (bool(pod.host_ports), resources.check_ports),
+            (True, resources.check_resources),
+            (has_volumes, self.volumes.check_restrictions),
+            (has_volumes, self.volumes.check_binding),
+            (has_volumes, self.volumes.check_zone),
+            (bool(pod.spread_constraints), TopologySpread(others).check),
+            (has_affinity, self.pod_affinity.check),
+        )
+        # A filter that cannot reject any node is left out, as plugins do by PreFilter's Skip
+        # (pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins).
+        self._checks = tuple(check for may_reject, check in checks if may_reject)
 
     def first_rejection(self, node: NodeInfo) -> Rejection | None:
         """Return the first rejection of a node, which the scheduler reports."""
