@@ -12,6 +12,8 @@ from dractl.objects import Raw
 
 Amounts = Mapping[str, Quantity]
 """Amounts by the name of the resource."""
+_OTHER_AMOUNTS = frozenset({"initContainers", "overhead", "resources"})
+"""The fields of a pod, besides its containers, that have amounts."""
 
 
 def quantity(value: object) -> Quantity:
@@ -88,8 +90,11 @@ def _add_up_pod(
     """Add up ``requests`` or ``limits`` (``field``) of all containers, the pod's own, and its
     overhead.
     """
+    containers = maps_at(spec, "containers")
+    if len(containers) == 1 and _OTHER_AMOUNTS.isdisjoint(spec):  # as in most pods
+        return amounts_of(containers[0])
     total: Amounts = {}
-    for container in maps_at(spec, "containers"):
+    for container in containers:
         total = _add(total, amounts_of(container))
     sidecars: Amounts = {}
     init: Amounts = {}
