@@ -24,12 +24,23 @@ class PluginRow(Struct, frozen=True):
 
 def list_device_plugins(state: ClusterState) -> tuple[PluginRow, ...]:
     """Return the accelerators that device plugins offer, by node and resource."""
+    return _list_offered(state, _add_up_requests(state))
+
+
+def _add_up_requests(state: ClusterState) -> Counter[tuple[str, str]]:
+    """Return the units that running pods request, by node and extended resource."""
     requested: Counter[tuple[str, str]] = Counter()
     for pod in state.pods.values():
         if pod.node_name and not pod.has_ended:
             for resource, amount in pod.requests.items():
                 if "/" in resource:
                     requested[pod.node_name, resource] += amount.value()
+    return requested
+
+
+def _list_offered(
+    state: ClusterState, requested: Counter[tuple[str, str]]
+) -> tuple[PluginRow, ...]:
     rows = []
     for (_, name), node in sorted(state.nodes.items()):
         for resource, amount in sorted(node.allocatable.items()):
@@ -66,7 +77,10 @@ def device_plugin_allocations(state: ClusterState) -> tuple[PluginAllocation, ..
     """Return the devices in use through device plugins on nodes that also have a DRA driver, by
     node and resource.
     """
-    offered = [row for row in list_device_plugins(state) if row.requested]
+    requested = _add_up_requests(state)
+    if not requested:
+        return ()
+    offered = [row for row in _list_offered(state, requested) if row.requested]
     if not offered:
         return ()
     slices = map(slice_of, state.objects("ResourceSlice").values())
