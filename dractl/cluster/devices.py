@@ -77,7 +77,7 @@ class Devices:
         if self._claims_by_pool is None:
             self._claims_by_pool = {}
             for key, claim in self.state.claims.items():
-                for pool in dict.fromkeys((d.driver, d.pool) for d in claim.held_devices):
+                for pool in claim.held_pools:
                     self._claims_by_pool.setdefault(pool, []).append(key)
         return self._claims_by_pool
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
-from dractl.objects import Raw
+from dractl.objects import PoolName, Raw
 from dractl.properties import cached_property
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
@@ -180,6 +180,16 @@ class Claim(View):
         adminAccess.
         """
         return tuple([device for device in self.allocated_devices if not device.admin_access])
+
+    @property
+    def held_pools(self) -> tuple[PoolName, ...]:
+        """The pools of :attr:`held_devices`, whose other fields are not read."""
+        pools = [
+            (text_at(result, "driver"), text_at(result, "pool"))
+            for result in self.results
+            if result.get("adminAccess") is not True
+        ]
+        return tuple(dict.fromkeys(pools))
 
     @cached_property
     def reported_devices(self) -> tuple[ReportedDevice, ...]:
