@@ -144,12 +144,19 @@ class SchedulingCycle:
                 if special is not None and special.claim is not None:
                     claims = (*claims, special)
                     group = group, repr(special.claim.spec)
-            verdict = verdicts.look_up(group, partial(allocate, self.cache, node, claims))
+            if group in verdicts.by_specs:  # the same as below, without the calls
+                verdict = verdicts.by_specs[group]
+            else:
+                verdict = verdicts.look_up(group, partial(allocate, self.cache, node, claims))
             yield NodeVerdict(
                 node,
                 name,
                 None if rejections is None else rejections[name],
-                tuple([claim for claim in allocated if not self._is_usable(claim, node)]),
+                (
+                    tuple([claim for claim in allocated if not self._is_usable(claim, node)])
+                    if allocated
+                    else ()
+                ),
                 claims,
                 verdict,
                 group,
