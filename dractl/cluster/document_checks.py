@@ -50,7 +50,7 @@ def _find_unsafe_name(value: Raw, safe_names: set[str]) -> tuple[Path, str] | No
     A dump can come from anywhere, and names end up on terminals, in logs of CI and in commands to
     paste.
     """
-    for path, name in _iter_names(value):
+    for path, name in _iter_names(value, safe_names):
         if isinstance(name, str) and name and name not in safe_names:
             if not is_safe_name(name):
                 return path, name
@@ -58,15 +58,20 @@ def _find_unsafe_name(value: Raw, safe_names: set[str]) -> tuple[Path, str] | No
     return None
 
 
-def _iter_names(value: Raw) -> Iterator[tuple[Path, object]]:
+def _iter_names(value: Raw, safe_names: set[str]) -> Iterator[tuple[Path, object]]:
+    """Yield the names of an object, each with its path. Names of devices are left out if they are
+    in ``safe_names``, since the devices of most nodes have the same names.
+    """
     resource_slice = slice_of(value) if value.get("kind") == "ResourceSlice" else None
     devices = items(resource_slice.spec.get("devices")) if resource_slice is not None else []
     for index, device in enumerate(devices):
-        if isinstance(device, dict):
-            yield ("spec", "devices", index, "name"), device.get("name")
+        name = device.get("name") if isinstance(device, dict) else None
+        if isinstance(name, str) and name not in safe_names:
+            yield ("spec", "devices", index, "name"), name
     metadata = mapping(value.get("metadata"))
     for key in ("name", "generateName", "namespace"):
-        yield ("metadata", key), metadata.get(key)
+        if key in metadata:
+            yield ("metadata", key), metadata[key]
     if resource_slice is not None:
         yield ("spec", "driver"), resource_slice.driver
         yield ("spec", "nodeName"), resource_slice.node
