@@ -131,10 +131,10 @@ class NodeGroups:
         return tuple(map(_pool_of, self._slices_of(node)))
 
     def _slices_of(self, node: str) -> Sequence[ResourceSlice]:
-        return sorted(
-            self._slices_by_node.get(node, ()),
-            key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name),
-        )
+        slices = self._slices_by_node.get(node, ())
+        if len(slices) < 2:
+            return slices
+        return sorted(slices, key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
 
 
 class _NodeReach(Struct, frozen=True):
