@@ -266,7 +266,7 @@ def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int
     users_by_name = {}
     for (namespace, name), claim in problem.state.claims.items():
         users = claim.reserved_for
-        if namespace != problem.question.key[0] or claim.owners or len(users) < 2:
+        if namespace != problem.question.key[0] or len(users) < 2 or claim.owners:
             continue
         if _exact_classes(problem.state.decode(claim.raw)) == classes:
             users_by_name[name] = len(users)
