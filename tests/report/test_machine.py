@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl import probes
 from dractl.drivers import Options, render
 from dractl.drivers.publication import Publication, publication
+from dractl.machines import machine as described_machine
 from dractl.model.releases import Target
 from dractl.report.canvas import Canvas
 from dractl.report.machine import (
@@ -110,6 +111,21 @@ def test_verbose_trees_have_uuids_and_profiles(plx: Machine) -> None:
     assert {"1g.10gb ×7", "2g.20gb ×3", "3g.40gb ×2"} <= set(
         profiles.partition(": ")[2].split(", ")
     )
+
+
+@pytest.mark.parametrize(
+    ("product", "profiles"),
+    [
+        # NVIDIA MIG user guide 580, table 6; 1g.5gb has no media engine.
+        (
+            "A100-40GB",
+            "1g.5gb ×7, 1g.5gb+me ×1, 1g.10gb ×4, 2g.10gb ×3, 3g.20gb ×2, 4g.20gb ×1, 7g.40gb ×1",
+        ),
+    ],
+)
+def test_profiles_are_as_many_as_fit(product: str, profiles: str) -> None:
+    (gpu,) = described_machine(f"{product},mig=on").gpus
+    assert machine_text.profiles(gpu) == f"MIG profiles: {profiles}"
 
 
 def test_unpublished_gpu_has_its_index_and_the_reason(plx: Machine) -> None:

@@ -119,7 +119,7 @@ def _max_instances(profile: MigProfile, offered: Sequence[MigProfile]) -> int:
     parts: list[int] = [
         getattr(whole, name) // amount for name in engines if (amount := getattr(profile, name))
     ]
-    return min(len(profile.placements), *parts)
+    return min([len(profile.placements), *parts])
 
 
 # --- devices --------------------------------------------------------------------------------------
