@@ -32,20 +32,21 @@ class Products(Struct, frozen=True, forbid_unknown_fields=True):
 
 class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A GPU instance profile, as nvidia-smi prints it, with its memory in MiB and the first memory
-    slice of each placement.
+    slice of each placement. Memory and multiprocessors are None if no source has them.
     """
 
     id: int
     name: str
     slices: int
-    memory_mib: int
-    multiprocessors: int
+    memory_mib: int | None
+    multiprocessors: int | None
     copy_engines: int
     decoders: int
     jpeg_engines: int
     ofa_engines: int
     memory_slices: int
     starts: tuple[int, ...]
+    encoders: int = 0
 
 
 class MigTable(Struct, frozen=True, forbid_unknown_fields=True):

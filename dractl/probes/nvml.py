@@ -356,7 +356,7 @@ class _Session:
                 "MIG mode is on and there are no MIG devices: nothing can be allocated from"
                 " this GPU",
             )
-        ordered = sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes, p.name))
+        ordered = sorted(profiles.values(), key=lambda p: (p.slices, p.memory_bytes or 0, p.name))
         return {
             "mig_mode": current,
             "mig_mode_pending": pending,

@@ -332,8 +332,9 @@ class MigProfile(Struct, frozen=True):
     """The id of the profile (19 for 1g), not its index in NVML."""
     name: str
     slices: int
-    memory_bytes: int
-    multiprocessors: int
+    memory_bytes: int | None
+    """The memory; None on a described GPU if no source has it, like the multiprocessors."""
+    multiprocessors: int | None
     copy_engines: int
     decoders: int
     encoders: int

@@ -138,8 +138,8 @@ def is_unnamed(profile: MigProfile) -> bool:
 
 
 def counts(profile: MigProfile) -> dict[str, int]:
-    """Return the capacities of a profile's instance, by name (CommonCapacitiesMig)."""
-    return {
+    """Return the known capacities of a profile's instance, by name (CommonCapacitiesMig)."""
+    capacities = {
         "multiprocessors": profile.multiprocessors,
         "copyEngines": profile.copy_engines,
         "decoders": profile.decoders,
@@ -148,6 +148,7 @@ def counts(profile: MigProfile) -> dict[str, int]:
         "ofaEngines": profile.ofa_engines,
         "memory": profile.memory_bytes,
     }
+    return {name: count for name, count in capacities.items() if count is not None}
 
 
 def amounts(quantities: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/{nvlib,par
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dractl.drivers.nvidia.devices import (
@@ -62,10 +62,7 @@ def partitions(
     """
     name = f"gpu-{gpu.minor}-counter-set"
     profiles = profiles_known_to_driver(gpu, options)
-    largest: dict[str, int] = {}
-    for profile in profiles:
-        for capacity, count in counts(profile).items():
-            largest[capacity] = max(largest.get(capacity, 0), count)
+    largest = _largest_counts(profiles)
     slices = max((place.size for profile in profiles for place in profile.placements), default=0)
     everything = _counters(largest, 0, slices)
     offered = dict(everything)
@@ -77,7 +74,7 @@ def partitions(
             whole["capacity"] = amounts(
                 {capacity: binary_quantity(count) for capacity, count in largest.items()}
             )
-            whole["consumesCounters"] = [{"counterSet": name, "counters": everything}]
+            whole |= _consumption(name, everything)
         devices.append(share(whole))
         # applyConsumableShares modifies the map of capacities, from which the counter set is made
         # afterwards.
@@ -93,8 +90,12 @@ def partitions(
             **common(gpu, machine, pci, options),
         }
         attributes = _part_attributes(to_attributes(facts), options, keep_root=False)
+        shared = {key: count for key, count in counts(profile).items() if key in largest}
         devices += [
-            share(_partition(gpu, profile, placement, attributes, name))
+            share(
+                _partition(gpu, profile, placement, attributes)
+                | _consumption(name, _counters(shared, placement.start, placement.size))
+            )
             for placement in profile.placements
         ]
     counter_set = (
@@ -105,19 +106,30 @@ def partitions(
     return sorted(devices, key=lambda device: str(device["name"])), counter_set
 
 
-def _partition(
-    gpu: Gpu, profile: MigProfile, placement: Placement, attributes: Device, counter_set: str
-) -> Device:
-    """Return the MIG device of a profile at one of its placements."""
-    quantities = counts(profile)
-    counters = _counters(quantities, placement.start, placement.size)
+def _largest_counts(profiles: Sequence[MigProfile]) -> dict[str, int]:
+    """Return the largest count of each capacity; none of a capacity that no source has for the
+    profile of the whole GPU.
+    """
+    if not profiles:
+        return {}
+    whole = max(profiles, key=lambda profile: profile.slices)
+    return {
+        name: max(counts(profile).get(name, 0) for profile in profiles) for name in counts(whole)
+    }
+
+
+def _consumption(counter_set: str, counters: dict[str, Any]) -> Device:
+    return {"consumesCounters": [{"counterSet": counter_set, "counters": counters}]}
+
+
+def _partition(gpu: Gpu, profile: MigProfile, placement: Placement, attributes: Device) -> Device:
+    """Return the MIG device of a profile at one of its placements, without its counters."""
     return {
         "name": mig_name(gpu, profile.name, profile.id, placement.start),
         "attributes": attributes,
         "capacity": amounts(
-            {capacity: binary_quantity(count) for capacity, count in quantities.items()}
+            {capacity: binary_quantity(count) for capacity, count in counts(profile).items()}
         ),
-        "consumesCounters": [{"counterSet": counter_set, "counters": counters}],
     }
 
 
