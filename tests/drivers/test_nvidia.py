@@ -342,6 +342,30 @@ def test_partitions_of_an_a100_in_mig_mode() -> None:
     ]
 
 
+def test_partitions_publish_nothing_in_place_of_unknown_counts() -> None:
+    """No source has memory and multiprocessors of an H20's instances (mig.json)."""
+    counters, node = (item["spec"] for item in dynamic("H20,mig=on").slices)
+    (counter_set,) = counters["sharedCounters"]
+    assert {"memory", "multiprocessors"}.isdisjoint(counter_set["counters"])
+    assert counter_set["counters"]["decoders"] == {"value": "7"}
+    part = next(one for one in node["devices"] if one["name"] == "gpu-0-mig-1g12gb-19-0")
+    assert set(part["capacity"]) == {
+        *("copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
+    }
+
+
+def test_partitions_consume_the_counters_of_their_gpu() -> None:
+    """Validation of a ResourceSlice refuses a device that consumes a counter its set lacks. A
+    GB200's 3g.93gb has no known memory, and a GH200 144GB's whole GPU has none.
+    """
+    for product in ("GB200", "GH200-144GB", "B300"):
+        counters, node = (item["spec"] for item in dynamic(f"{product},mig=on").slices)
+        (counter_set,) = counters["sharedCounters"]
+        for device in node["devices"]:
+            (use,) = device["consumesCounters"]
+            assert set(use["counters"]) <= set(counter_set["counters"])
+
+
 def test_dynamic_mig_of_a_gpu_without_profiles() -> None:
     """partitions.go PartSharedCounterSets: such a GPU is whole and has no counters."""
     gpu = replace(H100, minor=0, mig_mode=True, mig_profiles=())

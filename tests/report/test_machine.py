@@ -121,6 +121,15 @@ def test_verbose_trees_have_uuids_and_profiles(plx: Machine) -> None:
             "A100-40GB",
             "1g.5gb ×7, 1g.5gb+me ×1, 1g.10gb ×4, 2g.10gb ×3, 3g.20gb ×2, 4g.20gb ×1, 7g.40gb ×1",
         ),
+        # Table 11 of the same.
+        (
+            "RTX-PRO-6000",
+            (
+                "1g.24gb ×4, 1g.24gb+me ×1, 1g.24gb+gfx ×4, 1g.24gb+me.all ×1, 1g.24gb-me ×4,"
+                " 2g.48gb ×2, 2g.48gb+gfx ×2, 2g.48gb+me.all ×1, 2g.48gb-me ×2, 4g.96gb ×1,"
+                " 4g.96gb+gfx ×1"
+            ),
+        ),
     ],
 )
 def test_profiles_are_as_many_as_fit(product: str, profiles: str) -> None:
