@@ -14,7 +14,8 @@ tools/facts.py types DOCUMENT
     pkg/utils/supported-gpus.yaml, Oracle's chart/config/oci-shape-meta.json; or by Google's
     Cluster Autoscaler: pkg/cloudprovider/gke/machinetypes/deprecated_machine_types_config.go.
 tools/facts.py mig CONFIG
-    List PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks.
+    List PCI ids, MIG layouts and profiles of mig-parted's configuration that the pack lacks, and
+    why they are left out (tools/gpus_left_out.json).
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DATA = ROOT / "dractl" / "facts" / "data"
-LEFT_OUT = ROOT / "tools" / "types_left_out.json"
+TYPES_LEFT_OUT = ROOT / "tools" / "types_left_out.json"
 """Instance types without a machine: patterns of names, each with the reason and its source."""
+GPUS_LEFT_OUT = ROOT / "tools" / "gpus_left_out.json"
+"""GPUs without a product, by PCI id, each with the reason and its source."""
 
 
 _WIDE = 200
@@ -165,11 +168,12 @@ def unknown_mig(config: str) -> list[str]:
         for device_id in re.findall(r"0x([0-9A-Fa-f]{4})10DE", entry["ids"]):
             listed = re.findall(r'"(\dg\.[^"]+)"', entry["profiles"])
             profiles.setdefault(f"0x{device_id.lower()}", set()).update(listed)
+    left_out = _read_left_out(GPUS_LEFT_OUT)
     missing = []
     for device_id, listed in sorted(profiles.items()):
         name, layout = products.get(device_id, (None, None))
         if name is None:
-            missing.append(f"{device_id}: no product")
+            missing.append(f"{device_id}: {_reason_left_out(device_id, left_out) or 'no product'}")
         elif layout is None:
             missing.append(f"{device_id}: {name} has no MIG layout")
         else:
@@ -210,7 +214,7 @@ def unknown_types(document: str) -> list[str]:
                 for match in _TYPE.finditer(text)
                 if (label := _ACCELERATOR.search(match["labels"])) is not None
             }
-    rows = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
+    rows = _read_left_out(TYPES_LEFT_OUT)
     return [
         f"{name}: {_reason_left_out(name, rows) or chip}"
         for name, chip in sorted(accelerators.items())
@@ -218,8 +222,12 @@ def unknown_types(document: str) -> list[str]:
     ]
 
 
+def _read_left_out(path: Path) -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(path.read_text(encoding="utf-8")))
+
+
 def _reason_left_out(name: str, rows: Iterable[dict[str, Any]]) -> str:
-    """Return the reason why an instance type is left out; empty if there is none."""
+    """Return the reason why an instance type or a GPU is left out; empty if there is none."""
     reasons = (
         f"left out: {row['why']}"
         for row in rows

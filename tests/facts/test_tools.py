@@ -83,6 +83,14 @@ mig-configs:
 """
 
 
+def test_gpus_that_are_left_out_have_the_reason(tmp_path: Path) -> None:
+    """g_nv_name_released.h of NVIDIA's open kernel modules (595.45.04) lacks 0x233D."""
+    config = tmp_path / "config.yaml"
+    config.write_text(MIG_CONFIG.replace("FFFF", "233D"), encoding="utf-8")
+    last = run("mig", config).splitlines()[-1]
+    assert last.startswith("0x233d: left out: an H100 of 96 GB; no source has the name")
+
+
 def test_mig_parted_entries_absent_from_the_pack_are_listed(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(MIG_CONFIG, encoding="utf-8")
