@@ -345,6 +345,29 @@ def test_devices_of_unknown_wiring_have_no_root_and_a_note(
     assert note in captured.out + captured.err
 
 
+def test_obstacles_to_alignment_are_not_listed_of_unknown_wiring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "node.yaml"
+    path.write_text("roots:\n- {wiring: unknown, devices: {H100: 2, ConnectX-7: 2}}\n")
+    assert main(["discover", "--hardware", str(path)]) == 0
+    assert "claims cannot match" not in capsys.readouterr().out
+
+
+def test_nics_of_unknown_wiring_keep_their_interfaces(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    nics = "[{interface: gpu0rdma0}, {interface: eth0, uplink: true}]"
+    path.write_text(f"roots:\n- {{wiring: unknown, devices: {{ConnectX-7: {nics}}}}}\n")
+    (dranet,) = (
+        item["spec"]["devices"]
+        for item in render(machine(str(path)), NEWEST).slices
+        if item["spec"]["driver"] == "dra.net"
+    )
+    assert [device["attributes"]["dra.net/ifName"] for device in dranet] == [
+        {"string": "gpu0rdma0"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("root", "words"),
     [

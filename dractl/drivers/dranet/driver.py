@@ -130,12 +130,13 @@ def _is_allocatable(pci: PciDevice) -> bool:
 
 def _address(bdf: str | None, machine: Machine) -> str | None:
     """Return the address of pciAddressFromPath: the last function of the path whose domain has four
-    digits. Behind VMD, this is the controller instead of the function itself.
+    digits. Behind VMD, this is the controller instead of the function itself. A described function
+    whose wiring is unknown has no path, so it is taken by its address.
     """
     if bdf is None:
         return None
-    path = machine.pci[bdf].path.split("/") if bdf in machine.pci else [bdf]
-    return next((part for part in reversed(path) if _FOUR_DIGITS.match(part)), None)
+    path = (machine.pci[bdf].path if bdf in machine.pci else "") or bdf
+    return next((part for part in reversed(path.split("/")) if _FOUR_DIGITS.match(part)), None)
 
 
 def _standalone_rdma(machine: Machine) -> Iterator[tuple[str, str, str]]:

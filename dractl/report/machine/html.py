@@ -96,7 +96,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
         *_list("Links between GPUs", words.fabric_lines(machine, labels)),
         *_list("NVCX complexes", words.complex_lines(machine, labels)),
         *_list("RDMA NICs nearest to each GPU", words.rail_lines(machine, labels)),
-        *_section_of_published(publication),
+        *_section_of_published(machine, publication),
         *_pairs("Not published", words.lines_of_unpublished(publication)),
         *_pairs("Notes", words.note_lines(machine, publication)),
         '<div class="about" id="details" role="status"></div>',
@@ -199,7 +199,7 @@ def _cell(level: str) -> str:
     )
 
 
-def _section_of_published(publication: Publication) -> list[str]:
+def _section_of_published(machine: Machine, publication: Publication) -> list[str]:
     if not publication.devices:
         return []
     places = words.names_by_place(publication)
@@ -210,7 +210,7 @@ def _section_of_published(publication: Publication) -> list[str]:
         "<h2>Devices that drivers would publish</h2>",
         f"<p>{escape(words.driver_list(publication))}</p>",
         table(texts(rows)),
-        bullets(words.alignment_lines(publication)),
+        bullets(words.alignment_lines(machine, publication)),
     ]
 
 

@@ -425,11 +425,14 @@ def driver_list(publication: Publication) -> str:
     return ", ".join(f"{name} {version}" for name, version in publication.drivers.items())
 
 
-def alignment_lines(publication: Publication) -> list[str]:
-    """Return the alignments that claims can and cannot get on this node."""
+def alignment_lines(machine: Machine, publication: Publication) -> list[str]:
+    """Return the alignments that claims can and cannot get on this node; what they cannot get is
+    not known of a described machine whose wiring is unknown.
+    """
+    is_wired = all(pci.path for pci in machine.pci_devices)
     return [
         *(group.text for group in list_aligned_groups(publication.devices)),
-        *list_obstacles(publication.devices),
+        *(list_obstacles(publication.devices) if is_wired else ()),
     ]
 
 

@@ -67,7 +67,7 @@ def render(
     lines += _section("Links between GPUs", words.fabric_lines(machine, names), canvas)
     lines += _section("NVCX complexes", words.complex_lines(machine, names), canvas)
     lines += _section("RDMA NICs nearest to each GPU", words.rail_lines(machine, names), canvas)
-    lines += _section_of_published(publication, canvas)
+    lines += _section_of_published(machine, publication, canvas)
     lines += _pairs("Not published", words.lines_of_unpublished(publication), canvas)
     lines += _pairs("Notes", words.note_lines(machine, publication), canvas)
     return canvas.plain("\n".join(lines).strip("\n") + "\n")
@@ -351,7 +351,7 @@ def _devices_without_pci(machine: Machine, canvas: Canvas) -> list[str]:
     return lines
 
 
-def _section_of_published(publication: Publication, canvas: Canvas) -> list[str]:
+def _section_of_published(machine: Machine, publication: Publication, canvas: Canvas) -> list[str]:
     """Return the devices that drivers would publish on each root, and the devices that a claim can
     align with it.
     """
@@ -370,7 +370,7 @@ def _section_of_published(publication: Publication, canvas: Canvas) -> list[str]
             lines += wrap(
                 head + " ".join(names), canvas.width, " " * (len(head) if fits else _INDENT)
             )
-    for line in words.alignment_lines(publication):
+    for line in words.alignment_lines(machine, publication):
         lines += wrap(f"  {line}", canvas.width, "    ")
     return lines
 
