@@ -345,6 +345,13 @@ def test_devices_of_unknown_wiring_have_no_root_and_a_note(
     assert note in captured.out + captured.err
 
 
+def test_a_driver_that_needs_the_root_starts_on_unknown_wiring() -> None:
+    """A root that no document names is not absent, as it is where 25.3 does not start."""
+    options = Options("node-1", Target.of("1.34"), {"gpu.nvidia.com": "25.3"})
+    found = render(machine("BM.GPU.L40S.4"), options, ["gpu.nvidia.com"])
+    assert [len(item["spec"]["devices"]) for item in found.slices] == [4]
+
+
 def test_obstacles_to_alignment_are_not_listed_of_unknown_wiring(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

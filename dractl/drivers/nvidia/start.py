@@ -116,7 +116,8 @@ def _gpu_fault(gpu: Gpu, machine: Machine, options: Options, *, dynamic: bool) -
     if len(str(gpu.bdf).partition(":")[0]) > 4 and options.has(NAME, "four-digit-domains"):
         return f"the PCI domain of GPU {gpu.bdf} has more than four digits"
     pci = machine.pci.get(str(gpu.bdf))
-    if not options.has(NAME, "optional-root") and not any(pcie_root(pci).values()):
+    is_placed = pci is None or pci.path
+    if is_placed and not options.has(NAME, "optional-root") and not any(pcie_root(pci).values()):
         return f"the PCIe root of GPU {gpu.bdf} is unknown, and 25.3 needs it"
     return _mig_fault(gpu, options, dynamic=dynamic)
 
