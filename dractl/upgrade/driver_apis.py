@@ -12,7 +12,7 @@ from dractl.facts.images import runs, versions_that_run
 from dractl.model.releases import served_versions
 from dractl.objects import Raw, slice_of
 from dractl.upgrade.finding import Finding
-from dractl.upgrade.flags import RuntimeConfig, versions_after
+from dractl.upgrade.flags import RuntimeConfig, list_ended_versions, versions_after
 from dractl.views import View
 
 DRIVER_API = "driver-api"
@@ -179,12 +179,11 @@ def _fix(driver: Speaker, after: str, spoken: list[str]) -> str:
     return later + flag
 
 
-def list_unknown(drivers: Drivers, path: Iterable[str]) -> Iterator[str]:
+def list_unknown(drivers: Drivers, path: Iterable[str], config: RuntimeConfig) -> Iterator[str]:
     """Yield the drivers whose API versions are unknown, if a release on the path stops serving a
     version.
     """
-    served = [set(served_versions(_KIND, release)) for release in path]
-    ended = sorted(set().union(*served) - served[-1])
+    ended = list_ended_versions(_KIND, path, config)
     if ended:
         for name, why in drivers.silent.items():
             yield f"whether {name} speaks another version than {', '.join(ended)}: {why}"

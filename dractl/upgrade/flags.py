@@ -5,6 +5,7 @@ consequences of kube-apiserver's --runtime-config.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from os.path import basename
 from typing import Any
 
@@ -193,6 +194,18 @@ def versions_after(kind: str, before: str, after: str, config: RuntimeConfig) ->
     if served_by_default and not served_versions(kind, before, by_default=True):
         return frozenset(served_by_default) | frozenset(filter(config.serves, served))
     return frozenset(served)
+
+
+def list_ended_versions(kind: str, path: Iterable[str], config: RuntimeConfig) -> list[str]:
+    """Return the versions of a kind that a release on the path stops serving."""
+    return sorted(
+        {
+            version
+            for before, after in pairwise(path)
+            for version in set(served_versions(kind, before))
+            - versions_after(kind, before, after, config)
+        }
+    )
 
 
 def runtime_config_of_documents(documents: Iterable[Document]) -> RuntimeConfig:

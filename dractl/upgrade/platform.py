@@ -57,8 +57,8 @@ class Platform(Struct, frozen=True):
 
     def list_unknown(self, releases: Sequence[str]) -> Iterator[str]:
         """Yield the versions of drivers and programs that the input does not show."""
-        yield from driver_apis.list_unknown(self.drivers, releases)
-        yield from program_apis.list_unknown(self.programs, releases)
+        yield from driver_apis.list_unknown(self.drivers, releases, self.runtime_config)
+        yield from program_apis.list_unknown(self.programs, releases, self.runtime_config)
 
     def list_unseen(self, releases: Sequence[str]) -> Iterator[str]:
         """Yield the kinds that the input lacks and that determine facts about drivers."""

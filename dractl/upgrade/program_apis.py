@@ -13,7 +13,7 @@ from dractl.facts.images import tags
 from dractl.model.releases import served_versions
 from dractl.objects import Raw
 from dractl.upgrade.finding import Finding
-from dractl.upgrade.flags import RuntimeConfig, type_of, versions_after
+from dractl.upgrade.flags import RuntimeConfig, list_ended_versions, type_of, versions_after
 
 _KIND = "ResourceClaim"
 
@@ -94,15 +94,16 @@ def differences(
         )
 
 
-def list_unknown(programs: Iterable[InstalledProgram], path: Iterable[str]) -> Iterator[str]:
+def list_unknown(
+    programs: Iterable[InstalledProgram], path: Iterable[str], config: RuntimeConfig
+) -> Iterator[str]:
     """Yield the programs whose version the input does not show, if a release on the path stops
     serving an API version that a version of the program speaks.
     """
-    served = [set(served_versions(_KIND, release)) for release in path]
-    gone = set().union(*served) - served[-1]
+    ended = set(list_ended_versions(_KIND, path, config))
     for program in programs:
         spoken = {version for row in program.program.versions for version in row.speaks}
-        if not program.tag and spoken & gone:
+        if not program.tag and spoken & ended:
             yield (
                 f"which version of the API {program.program.title} speaks: no image of it with a "
                 "version is in the input"
