@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from dractl.cli.main import main
@@ -1064,6 +1065,14 @@ def test_rule_lists_all_and_some(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "DRA704", "-o", "json"]) == 0
     (rule,) = json.loads(capsys.readouterr().out)["rules"]
     assert (rule["code"], rule["severity"]) == ("DRA704", "warning")
+
+
+def test_rule_as_json_follows_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "rules"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    for names in ([], ["DRA701"], ["device-in-use"]):
+        assert main(["rule", *names, "-o", "json"]) == 0
+        jsonschema.validate(json.loads(capsys.readouterr().out), schema)
 
 
 SLICE = """\
