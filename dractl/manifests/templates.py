@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dractl.model.paths import at
@@ -41,6 +41,31 @@ def chart_of(path: str) -> str | None:
         if name == "templates" and os.path.isfile(os.path.join(parent, "Chart.yaml")):
             return os.path.relpath(parent) if not os.path.isabs(path) else parent
         folder = parent
+
+
+def add_templates(paths: Sequence[str]) -> list[str]:
+    """Return changed files with the templates of the charts that they change as a whole."""
+    folders = (_templates_that_use(path) for path in paths if path != "-")
+    return list(dict.fromkeys((*paths, *(folder for folder in folders if folder is not None))))
+
+
+def _templates_that_use(path: str) -> str | None:
+    """Return the templates of a chart if all of them may use a file: its values, also those in
+    ``ci/``, its ``Chart.yaml``, and templates that begin with ``_``.
+    """
+    folder, name = os.path.split(path)
+    if name.startswith("_"):
+        chart = chart_of(path)
+    elif name in ("Chart.yaml", "values.yaml"):
+        chart = folder
+    elif os.path.basename(folder) == "ci" and name.endswith("-values.yaml"):
+        chart = os.path.dirname(folder)
+    else:
+        return None
+    if chart is None or not os.path.isfile(os.path.join(chart, "Chart.yaml")):
+        return None
+    templates = os.path.join(chart, "templates")
+    return templates if os.path.isdir(templates) else None
 
 
 def is_bare_template(path: str) -> bool:

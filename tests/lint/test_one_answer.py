@@ -227,6 +227,24 @@ def test_a_mistake_in_values_stands_there(chart: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["values.yaml", "ci/one-values.yaml", "Chart.yaml", "templates/_helpers.tpl"]
+)
+def test_what_a_whole_chart_uses_lints_its_templates(chart: Path, path: str) -> None:
+    """A hook passes only the file that changed, and the mistake is where it is rendered."""
+    template = chart / "chart/templates/claim.yaml"
+    text = template.read_text().replace("{{ .Values.gpu.class }}", "gpu.nvidia.con")
+    template.write_text(text)
+    changed = chart / "chart" / path
+    changed.parent.mkdir(exist_ok=True)
+    if not changed.exists():
+        changed.write_text("")
+    found = findings("--changed-files", f"chart/{path}", report=chart / "report.json")
+    assert [(file, item["code"]) for file, items in found.items() for item in items] == [
+        ("chart/templates/claim.yaml", "DRA722")
+    ]
+
+
+@pytest.mark.parametrize(
     "value", ["{{ .Values.gpu.name }}", "{{ .Release.Name }}-{{ .Values.gpu.name }}"]
 )
 def test_name_made_by_values_is_shown(chart: Path, value: str) -> None:

@@ -47,7 +47,7 @@ from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import Kustomizations, is_kustomization
 from dractl.manifests.markdown import SUFFIXES
 from dractl.manifests.naming import name_paths
-from dractl.manifests.templates import chart_of
+from dractl.manifests.templates import add_templates, chart_of
 from dractl.model.driver_choice import DriverChoice
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
@@ -516,8 +516,9 @@ def _make_job(
     consumers = parse_consumers(_split_values(rules.for_) or settings.consumers)
     baseline = baseline_path(rules.baseline, environment, settings)
     exclude = (*settings.exclude, *_split_values(inputs.exclude), *_exclude_pattern(baseline))
+    paths = name_paths(inputs.all_paths)
     return Job(
-        paths=name_paths(inputs.all_paths),
+        paths=add_templates(paths) if inputs.changed_files else paths,
         stdin=sys.stdin.buffer.read() if "-" in inputs.all_paths else None,
         stdin_name=inputs.stdin_filename,
         exclude=exclude,
