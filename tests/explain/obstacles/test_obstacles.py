@@ -428,6 +428,24 @@ def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
     assert kinds(answer)[0] != "device-in-use"
 
 
+def test_holders_are_named_beside_lasting_obstacles_and_not_in_them() -> None:
+    held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    subject = pod("p", USES, spec={"nodeSelector": {"pool": "gpu"}})
+    answer = explain(CLASS, *machine("a"), *held, claim("c", request("r", "gpu", 9)), subject)
+    assert {obstacle.kind: "ml/x" in obstacle.have for obstacle in answer.obstacles} == {
+        "count": False,
+        "node-selector": False,
+        "device-in-use": True,
+    }
+
+
+def test_missing_class_beside_other_obstacles_names_the_nearest_class() -> None:
+    wanted = claim("c", request("r", "gp", 9))
+    answer = explain(CLASS, NIC_CLASS, *machine("a"), wanted, pod("p", USES))
+    assert kinds(answer) == ["class", "count"]
+    assert answer.obstacles[0].have.endswith("device class gp does not exist; there is gpu")
+
+
 def test_a_lasting_cause_is_not_repeated_as_one_of_the_moment() -> None:
     gpu = device("gpu-0", capacity={"memory": "80Gi"})
     wanted = request("r", "gpu", capacity={"requests": {"memory": "96Gi"}})
