@@ -58,6 +58,7 @@ def wider(findings: list[Finding], name: str) -> list[Finding]:
         (Ask(match=f"{ROCKCHIP}/soc", count=2), ["video blocks", "2D engines"]),
         (Ask(match=f"{ROCKCHIP}/block", count=2), ["video blocks"]),
         (Ask(f"{TYPE} == 'npu'"), []),
+        (Ask("device.unknown == 'vpu'"), []),
         (Ask(f"{TYPE} in ['npu', 'gpu']"), []),
         (Ask(f"{of(ROCKCHIP, 'vendor')} == 'arm'"), []),
         (Ask(f"device.attributes['{ROCKCHIP}'].?type.orValue('') == 'npu'"), []),
