@@ -374,6 +374,14 @@ def test_more_answers_than_are_given(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "-n NAMESPACE" in message
 
 
+def test_notes_on_few_machines_are_printed(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
+    machines = "p5.48xlarge,g6.12xlarge"
+    assert main(["explain", "--isolated", claim, "--hardware", machines, "--exit-zero"]) == 0
+    message = capsys.readouterr().err
+    assert "g6.12xlarge: assumed: addresses" in message
+    assert "-v prints" not in message
+
+
 def test_notes_on_many_machines_are_counted(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--isolated", claim, "--hardware", "p5*,g6.*", "--exit-zero"]) == 0
     message = capsys.readouterr().err
