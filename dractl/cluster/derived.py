@@ -16,7 +16,7 @@ from msgspec import Struct
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_VERSIONS: Final = 8
+MAX_VERSIONS: Final = 48
 """The number of sets of sources for which one value is cached at the same time; the least recently
 used one is dropped first.
 """
@@ -34,7 +34,7 @@ class DerivedValues:
     """
 
     def __init__(self) -> None:
-        self._versions: dict[Hashable, list[_Version]] = {}
+        self._versions: dict[Hashable, dict[tuple[int, ...], _Version]] = {}
         self._by_object: dict[Hashable, dict[int, tuple[object, Any]]] = {}
 
     def from_sources(
@@ -45,19 +45,13 @@ class DerivedValues:
         If there is none yet, it is computed. ``compute`` gets the value of ``key`` for the most
         similar other sources, or None.
         """
-        versions = self._versions.setdefault(key, [])
-        if versions and all(map(is_, versions[0].sources, sources)):
-            current: T = versions[0].value
-            return current
-        in_common = [sum(map(is_, version.sources, sources)) for version in versions]
-        if len(sources) in in_common:
-            version = versions.pop(in_common.index(len(sources)))
-        else:
-            nearest = in_common.index(max(in_common)) if versions else None
-            previous = None if nearest is None else versions[nearest].value
-            version = _Version(sources, compute(previous))
-            del versions[MAX_VERSIONS - 1 :]
-        versions.insert(0, version)
+        versions, identities = self._versions.setdefault(key, {}), tuple(map(id, sources))
+        version = versions.pop(identities, None)
+        if version is None:
+            version = _Version(sources, compute(_nearest_value(versions, sources)))
+            if len(versions) >= MAX_VERSIONS:
+                del versions[next(iter(versions))]
+        versions[identities] = version
         value: T = version.value
         return value
 
@@ -85,6 +79,17 @@ class DerivedValues:
         the object.
         """
         return self._by_object.setdefault(key, {})
+
+
+def _nearest_value(versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...]) -> Any:
+    """Return the value of the version that has most sources in common, of equal ones the newest;
+    None if there is none.
+    """
+    newest_first = reversed(versions.values())
+    nearest = max(
+        newest_first, key=lambda version: sum(map(is_, version.sources, sources)), default=None
+    )
+    return None if nearest is None else nearest.value
 
 
 class HasObjects(Protocol):

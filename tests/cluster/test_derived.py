@@ -89,6 +89,15 @@ def test_the_versions_of_a_value_are_bounded() -> None:
     assert COMPUTED == ["history"]
 
 
+def test_the_version_that_was_used_last_is_kept() -> None:
+    state = cluster()
+    history(state)
+    for number in range(MAX_VERSIONS + 1):
+        history(state.replace("Pod", ("ml", f"p{number}"), POD))
+        history(state)
+    assert COMPUTED.count("history") == MAX_VERSIONS + 2
+
+
 def test_a_single_object_has_one_value_in_all_states() -> None:
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
     state = ClusterState({"Node": {("", "node-1"): raw}})
