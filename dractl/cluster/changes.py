@@ -131,6 +131,13 @@ def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
 
 def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """Return the cluster after ``changes``. Raises PatchError if a patch does not apply."""
+    changes = tuple(changes)
+    if any(isinstance(change, Create) for change in changes):
+        return _apply(state, changes)  # a created object is part of the cluster: it is no copy
+    return state.cache.from_change(state, repr(changes), lambda: _apply(state, changes))
+
+
+def _apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     draft = _Draft(state)
     for change in changes:
         match change:

@@ -20,6 +20,10 @@ MAX_VERSIONS: Final = 48
 """The number of sets of sources for which one value is cached at the same time; the least recently
 used one is dropped first.
 """
+MAX_CHANGED_STATES: Final = 64
+"""The number of changed states that are cached at the same time; the least recently used one is
+dropped first. The candidates of a search for fixes change one state again and again.
+"""
 
 
 class _Version(Struct, frozen=True):
@@ -36,6 +40,7 @@ class DerivedValues:
     def __init__(self) -> None:
         self._versions: dict[Hashable, dict[tuple[int, ...], _Version]] = {}
         self._by_object: dict[Hashable, dict[int, tuple[object, Any]]] = {}
+        self._changed_states: dict[tuple[int, Hashable], tuple[object, Any]] = {}
 
     def from_sources(
         self, key: Hashable, sources: tuple[object, ...], compute: Callable[[Any], T]
@@ -65,6 +70,22 @@ class DerivedValues:
         value = compute()
         values[id(source)] = source, value
         return value
+
+    def from_change(self, state: T, change: Hashable, make: Callable[[], T]) -> T:
+        """Return the state that a change makes of another state.
+
+        The same change of the same state gives the same state, so that the values that are derived
+        from it are computed once for all subjects.
+        """
+        states, key = self._changed_states, (id(state), change)
+        entry = states.pop(key, None)
+        if entry is None:
+            entry = state, make()  # the state is kept, so that no other can get its identity
+            if len(states) >= MAX_CHANGED_STATES:
+                del states[next(iter(states))]
+        states[key] = entry
+        changed: T = entry[1]
+        return changed
 
     def merge(self, other: "DerivedValues") -> "DerivedValues":
         """Return the values of single objects that either of the two collections has."""

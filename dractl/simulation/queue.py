@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -132,7 +133,10 @@ def schedule_pods(
             continue
         pods_per_node[bound_pod.node] += 1
         placements.append((entry.pod.key, bound_pod.node))
-        scheduler = _write(scheduler, entry.pod, bound_pod)
+        state, binding = scheduler.state, (scheduler.features, attempt)
+        scheduler = scheduler.with_state(
+            state.cache.from_change(state, binding, partial(_write, state, entry.pod, bound_pod))
+        )
         if entry.is_subject:
             break
     return QueueResult(scheduler, tuple(placements))
@@ -163,10 +167,10 @@ def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> BoundPod
     return BoundPod(node.name, node.victims, binding.objects)
 
 
-def _write(scheduler: Scheduler, pod: Pod, bound_pod: BoundPod) -> Scheduler:
-    """Return the scheduler of the cluster in which a pod was bound."""
-    state = _evict(scheduler.state, bound_pod.victims).with_objects(bound_pod.objects)
-    return scheduler.with_state(_remove_unallocated_claims(state, pod))
+def _write(state: ClusterState, pod: Pod, bound_pod: BoundPod) -> ClusterState:
+    """Return the cluster in which a pod was bound."""
+    state = _evict(state, bound_pod.victims).with_objects(bound_pod.objects)
+    return _remove_unallocated_claims(state, pod)
 
 
 def _evict(state: ClusterState, victims: Sequence[str]) -> ClusterState:

@@ -129,3 +129,18 @@ def test_an_object_is_created_and_a_missing_target_is_refused() -> None:
     assert state.get("Node", ("", "node-2")) is not None
     with pytest.raises(PatchError, match="node-9"):
         apply(state, [Delete("Node/node-9")])
+
+
+def test_the_same_change_gives_the_same_cluster() -> None:
+    state = state_of(node("node-1"))
+    cordon = Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": True},))
+    label = Patch("Node/node-1", ({"op": "add", "path": "/spec/unschedulable", "value": 1},))
+    assert apply(state, [cordon]) is apply(state, (cordon,))
+    assert apply(state, [cordon]) is not apply(state, [label])
+    assert apply(state, [cordon]) is not apply(state_of(node("node-1")), [cordon])
+
+
+def test_a_created_object_is_itself_in_the_cluster() -> None:
+    state = state_of()
+    for value in (node("node-2"), node("node-2")):
+        assert apply(state, [Create(value)]).get("Node", ("", "node-2")) is value

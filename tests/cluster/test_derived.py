@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dractl.cluster.derived import MAX_VERSIONS, derive_from, update_from
+from dractl.cluster.derived import MAX_CHANGED_STATES, MAX_VERSIONS, derive_from, update_from
 from dractl.cluster.state import ClusterState
 
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "node-1"}}
@@ -96,6 +96,22 @@ def test_the_version_that_was_used_last_is_kept() -> None:
         history(state.replace("Pod", ("ml", f"p{number}"), POD))
         history(state)
     assert COMPUTED.count("history") == MAX_VERSIONS + 2
+
+
+def test_the_changed_states_are_bounded() -> None:
+    state = cluster()
+
+    def change(number: int) -> ClusterState:
+        COMPUTED.append("change")
+        return state.replace("Pod", ("ml", f"p{number}"), POD)
+
+    for number in range(MAX_CHANGED_STATES + 1):
+        first = state.cache.from_change(state, number, lambda number=number: change(number))
+        again = state.cache.from_change(state, number, lambda number=number: change(number))
+        assert again is first
+    COMPUTED.clear()
+    state.cache.from_change(state, 0, lambda: change(0))
+    assert COMPUTED == ["change"]
 
 
 def test_a_single_object_has_one_value_in_all_states() -> None:

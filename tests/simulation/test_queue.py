@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dractl.allocation import Features
+from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.queue import QueuedPod, build_queue, list_pending_pods, schedule_pods
 from tests.simulation.cluster import Object, machine, replica, scheduler_of
 
 if TYPE_CHECKING:
-    from dractl.scheduler.attempt import Scheduler
     from dractl.simulation.queue import PlacementCache
 
 NODES = frozenset({"n-1", "n-2"})
@@ -87,3 +88,12 @@ def test_a_pod_is_tried_once_after_the_same_history() -> None:
         (("delete",), ("ml", "a")),
         (("delete",), ("ml", "b")),
     ]
+
+
+def test_equal_placements_make_one_cluster() -> None:
+    scheduler = scheduler_of(machine("n-1", "gpu-0"), replica("a"))
+    queue = entries(scheduler, "a")
+    first, again = (schedule_pods(scheduler, queue, {}, ()).scheduler.state for _ in range(2))
+    assert first is again
+    older = Scheduler(scheduler.state, Features.for_release("1.34"))
+    assert schedule_pods(older, queue, {}, ()).scheduler.state is not first
