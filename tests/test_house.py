@@ -291,6 +291,7 @@ SEAMS = {
     "cli": "subcommand, output formats, live cluster, editor",
     "__main__.py": "the program, once signals are handled",
     "archives.py": "compression.zstd is of Python 3.14",
+    "cel/compiler.py": "the words for errors, which most expressions do not need",
     "cel/environment.py": "CEL's library",
     "cel/functions/time.py": "zones are in files, and few selectors have one",
     "inputs/reading.py": "most inputs have no chart and no kustomization",

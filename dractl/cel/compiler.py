@@ -10,7 +10,6 @@ from dractl.cel.cost import estimate
 from dractl.cel.declarations import Declarations
 from dractl.cel.decode import decode
 from dractl.cel.issues import Issue
-from dractl.cel.messages import backquote_issues, issues_of, place, sort_variable_issues
 from dractl.cel.native import function_names, make
 from dractl.cel.places import render
 from dractl.cel.program import Admission, Program
@@ -73,6 +72,9 @@ def _check(text: str, declarations: Declarations) -> Checked:
     try:
         serialized = _serialize_tree(source, declarations)
     except RuntimeError as error:
+        # Its patterns take 2 ms, and most selectors compile
+        from dractl.cel.messages import issues_of, place
+
         quoted = _backquote_issues(text, declarations)
         if "Syntax error" not in str(error):
             _reject(quoted, text)
@@ -93,11 +95,15 @@ def _check(text: str, declarations: Declarations) -> Checked:
 def _backquote_issues(text: str, declarations: Declarations) -> tuple[Issue, ...]:
     if declarations.release >= 37 or "`" not in text:
         return ()
+    from dractl.cel.messages import backquote_issues  # not for expressions without backquotes
+
     return backquote_issues(text)
 
 
 def _check_sorts(text: str, declarations: Declarations) -> None:
     if declarations.lists and "sortBy" in text:
+        from dractl.cel.messages import sort_variable_issues  # not for expressions without it
+
         _reject(sort_variable_issues(text), text)
 
 

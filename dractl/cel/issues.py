@@ -4,13 +4,14 @@ import re
 
 from msgspec import Struct
 
-_OPERANDS = re.compile(
+# Compiled by re where they are used: most expressions have no issue
+_OPERANDS = (
     r"found no matching overload for '_(==|!=|<|<=|>|>=)_' applied to '\(([^()]+(?:\([^()]*\))?),"
     r" (.+?)\)'"
 )
-_UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
-_UNDEFINED = re.compile(r"undefined field '(\w+)'")
-_OUTPUT = re.compile(r"must evaluate to .+, not (.+)")
+_UNDECLARED = r"undeclared reference to '(\w+)'"
+_UNDEFINED = r"undefined field '(\w+)'"
+_OUTPUT = r"must evaluate to .+, not (.+)"
 
 
 class Operands(Struct, frozen=True):
@@ -38,25 +39,25 @@ class Issue(Struct, frozen=True):
     @property
     def operands(self) -> Operands | None:
         """The operand types of a comparison without an overload for them."""
-        match = _OPERANDS.search(self.message)
+        match = re.search(_OPERANDS, self.message)
         return Operands(match[1], match[2], match[3]) if match else None
 
     @property
     def undeclared(self) -> str | None:
         """The name of a variable or function that does not exist."""
-        match = _UNDECLARED.search(self.message)
+        match = re.search(_UNDECLARED, self.message)
         return match[1] if match else None
 
     @property
     def undefined(self) -> str | None:
         """The name of a field that ``device`` does not have."""
-        match = _UNDEFINED.search(self.message)
+        match = re.search(_UNDEFINED, self.message)
         return match[1] if match else None
 
     @property
     def output(self) -> str | None:
         """The type of an expression that must have another type."""
-        match = _OUTPUT.search(self.message)
+        match = re.search(_OUTPUT, self.message)
         return match[1] if match else None
 
     @property

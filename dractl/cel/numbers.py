@@ -3,24 +3,22 @@
 import math
 import re
 
-_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_UINT = re.compile(r"[0-9]+", re.ASCII)
-_DECIMAL = re.compile(
+# Compiled by re where they are used: few selectors convert strings to numbers
+_INT = r"[+-]?[0-9]+"
+_UINT = r"[0-9]+"
+_DECIMAL = (
     r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)"
-    r"(?:[eE][+-]?[0-9](?:_?[0-9])*)?",
-    re.ASCII,
+    r"(?:[eE][+-]?[0-9](?:_?[0-9])*)?"
 )
-_HEX = re.compile(
-    r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+", re.ASCII
-)
-_SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
+_HEX = r"[+-]?0[xX]_?(?:[0-9a-fA-F_]+\.?[0-9a-fA-F_]*|\.[0-9a-fA-F_]+)[pP][+-]?[0-9_]+"
+_SPECIAL = r"[+-]?(?:inf|infinity)|nan"
 _MAX_CHARACTERS = 400  # a number with more digits is out of range for every type
 
 
 def parse_int(text: str) -> int | None:
     """Parse an integer like strconv.ParseInt(text, 10, 64); None if that fails."""
     if (
-        _INT.fullmatch(text)
+        re.fullmatch(_INT, text, re.ASCII)
         and len(text.lstrip("+-0")) < 20
         and -(1 << 63) <= (number := _integer(text)) < 1 << 63
     ):
@@ -31,7 +29,7 @@ def parse_int(text: str) -> int | None:
 def parse_uint(text: str) -> int | None:
     """Parse an unsigned integer like strconv.ParseUint(text, 10, 64); None if that fails."""
     if (
-        _UINT.fullmatch(text)
+        re.fullmatch(_UINT, text, re.ASCII)
         and len(text.lstrip("0")) < 21
         and (number := _integer(text)) < 1 << 64
     ):
@@ -46,11 +44,11 @@ def _integer(text: str) -> int:
 
 def parse_double(text: str) -> float | None:
     """Parse a double like strconv.ParseFloat(text, 64); None if that fails."""
-    if _SPECIAL.fullmatch(text):
+    if re.fullmatch(_SPECIAL, text, re.ASCII | re.IGNORECASE):
         return float(text)
-    if _DECIMAL.fullmatch(text):
+    if re.fullmatch(_DECIMAL, text, re.ASCII):
         number = float(text.replace("_", ""))
-    elif _HEX.fullmatch(text) and len(text) < _MAX_CHARACTERS:
+    elif re.fullmatch(_HEX, text, re.ASCII) and len(text) < _MAX_CHARACTERS:
         try:
             number = float.fromhex(text.replace("_", ""))
         except (ValueError, OverflowError):

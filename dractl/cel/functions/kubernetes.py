@@ -125,23 +125,17 @@ for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
 
 # -- named formats ---------------------------------------------------------------------------------
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_SUBDOMAIN = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
-)
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_UUID = re.compile(
-    r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}", re.ASCII
-)
-_BASE64 = re.compile(
-    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII
-)
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
-_DATE_TIME = re.compile(
+# Compiled by re where they are used: few selectors name a format
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_UUID = r"[a-fA-F0-9]{8}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{4}-?[a-fA-F0-9]{12}"
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_DATE_TIME = (
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?"
-    r"([Zz]|[+-][0-9]{2}:[0-9]{2})",
-    re.ASCII,
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 
 _LABEL_TEXT = (
@@ -173,6 +167,10 @@ _NAME_TEXT = (
 )
 
 
+def _match(pattern: str, text: str) -> re.Match[str] | None:
+    return re.fullmatch(pattern, text, re.ASCII)
+
+
 def _length_faults(text: str, limit: int) -> list[str]:
     return (
         [f"must be no more than {limit} bytes"]
@@ -182,15 +180,15 @@ def _length_faults(text: str, limit: int) -> list[str]:
 
 
 def _pattern_check(
-    pattern: re.Pattern[str], limit: int, message: str, prefix: bool = False
+    pattern: str, limit: int, message: str, prefix: bool = False
 ) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         # apimachinery/pkg/api/validation maskTrailingDash: a prefix may end with a dash
         masked = text[:-1] + "a" if prefix and len(text) > 1 and text.endswith("-") else text
         faults = _length_faults(masked, limit)
-        if pattern is _LABEL and "." in masked and _SUBDOMAIN.fullmatch(masked):
+        if pattern == _LABEL and "." in masked and _match(_SUBDOMAIN, masked):
             return [*faults, "must not contain dots"]
-        return faults if pattern.fullmatch(masked) else [*faults, message]
+        return faults if _match(pattern, masked) else [*faults, message]
 
     return check
 
@@ -214,14 +212,14 @@ def _name_faults(text: str) -> list[str]:
         faults.append("name part must be non-empty")
     else:
         faults += [f"name part {m}" for m in _length_faults(name, 63)]
-    if not _NAME.fullmatch(name):
+    if not _match(_NAME, name):
         faults.append(f"name part {_NAME_TEXT}")
     return faults
 
 
 def _label_value(text: str) -> list[str]:
     faults = _length_faults(text, 63)
-    return faults if not text or _NAME.fullmatch(text) else [*faults, _VALUE_TEXT]
+    return faults if not text or _match(_NAME, text) else [*faults, _VALUE_TEXT]
 
 
 def _uri(text: str) -> list[str]:
@@ -233,7 +231,7 @@ def _uri(text: str) -> list[str]:
 
 
 def _is_date(text: str) -> bool:
-    match = _DATE.fullmatch(text)
+    match = _match(_DATE, text)
     try:
         return bool(match and datetime.date(int(match[1]) or 4, int(match[2]), int(match[3])))
     except ValueError:
@@ -241,7 +239,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
-    match = _DATE_TIME.fullmatch(text)
+    match = _match(_DATE_TIME, text)
     return bool(
         match
         and _is_date(match[1])
@@ -274,8 +272,8 @@ _FORMATS: dict[str, tuple[str, Callable[[str], list[str]]]] = {
     ),
     "labelValue": ("LabelValue", _label_value),
     "uri": ("URI", _uri),
-    "uuid": ("uuid", _check_with(_UUID.fullmatch, "does not match the UUID format")),
-    "byte": ("byte", _check_with(_BASE64.fullmatch, "invalid base64")),
+    "uuid": ("uuid", _check_with(partial(_match, _UUID), "does not match the UUID format")),
+    "byte": ("byte", _check_with(partial(_match, _BASE64), "invalid base64")),
     "date": ("date", _check_with(_is_date, "invalid date")),
     "datetime": ("datetime", _check_with(_is_date_time, "invalid datetime")),
 }

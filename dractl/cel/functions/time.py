@@ -21,11 +21,11 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_PART = re.compile(r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_RFC3339 = re.compile(
+# Compiled by re where they are used: few selectors have times
+_PART = r"([0-9]*)(\.?)([0-9]*)(ns|us|µs|μs|ms|s|m|h)"
+_RFC3339 = (
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
-    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
-    re.ASCII,
+    r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -36,9 +36,10 @@ def parse_duration(text: str) -> int | None:
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return 0
+    pattern = re.compile(_PART, re.ASCII)
     total = i = 0
     while i < len(unsigned):
-        part = _PART.match(unsigned, i)
+        part = pattern.match(unsigned, i)
         if not part or not (part[1] or part[3]) or len(part[1].lstrip("0")) > 20:
             return None
         unit = _UNITS[part[4]]
@@ -86,7 +87,7 @@ def parse_timestamp(text: str) -> tuple[int, int] | None:
 
     The year 0 is accepted.
     """
-    match = _RFC3339.fullmatch(text)
+    match = re.fullmatch(_RFC3339, text, re.ASCII)
     if not match:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
