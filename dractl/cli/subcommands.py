@@ -9,7 +9,6 @@ from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_args, get_type_hints
 
-from msgspec.structs import fields
 from typer.models import OptionInfo
 
 from dractl.cli.headings import OptionGroup
@@ -85,16 +84,14 @@ def function(name: str) -> Callable[..., Any]:
 def _list_options(group: type[OptionGroup]) -> Iterator[Parameter]:
     """Yield the options of a group, under its heading unless they name another."""
     hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        kind, option = get_args(hints[field.name])
+    # Not msgspec's fields, which evaluates the annotations once more
+    for name, default in zip(group.__struct_fields__, group.__struct_defaults__, strict=True):
+        kind, option = get_args(hints[name])
         if isinstance(option, OptionInfo) and option.rich_help_panel is None:
             option = copy(option)
             option.rich_help_panel = group.heading
         yield Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=Annotated[kind, option],
+            name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
         )
 
 
