@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -73,6 +72,8 @@ def swap(path: str, data: bytes, finish: Callable[[str], None] = lambda _: None)
     ``finish`` is called with the name under which the file is written. Raises the error of a failed
     step, after which there is no temporary file.
     """
+    import tempfile  # few commands write files
+
     folder, name = os.path.split(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", dir=folder)
     try:

@@ -6,7 +6,6 @@ Every file of a pack other than the built-in one is decoded before any of them i
 
 import os
 import re
-import zipfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,6 +82,8 @@ def _pack_of_path(path: str, default: Pack) -> Pack:
         raise Damaged("there is no such file or folder")
     if place.suffix == ".json":
         return _with_driver(place, default)
+    import zipfile  # few packs are archives
+
     try:
         return _pack_of_folder(zipfile.Path(place), path)
     except (OSError, zipfile.BadZipFile) as error:

@@ -6,7 +6,6 @@ A process uses one pack (:mod:`dractl.facts.choice`).
 
 from __future__ import annotations
 
-import zipfile
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,7 +72,7 @@ class Pack(Struct, frozen=True, kw_only=True):
         try:
             with self.folder.joinpath(name).open("rb") as file:
                 content: bytes = file.read(_MAX_FILE_BYTES + 1)
-        except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        except _read_errors() as error:
             raise Damaged(f"{name}: {getattr(error, 'strerror', None) or error}") from None
         if len(content) > _MAX_FILE_BYTES:
             raise Damaged(f"{name} is larger than {_MAX_FILE_BYTES >> 20} MiB")
@@ -103,6 +102,13 @@ class Pack(Struct, frozen=True, kw_only=True):
             content = self.data(name)
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
         return digest.hexdigest()[:12]
+
+
+def _read_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions of a file that cannot be read, in a folder or in an archive."""
+    from zipfile import BadZipFile  # few packs are archives
+
+    return OSError, KeyError, BadZipFile, NotImplementedError
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[str]:
