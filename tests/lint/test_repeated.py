@@ -25,7 +25,13 @@ spec: {containers: [{name: c, image: "nvidia/dra-driver-nvidia-gpu:%s", resource
 """
 
 
-def places(folder: Path, code: str, files: dict[str, str], release: str = "1.37") -> list[str]:
+def places(
+    folder: Path,
+    code: str,
+    files: dict[str, str],
+    release: str = "1.37",
+    versions: dict[str, str] | None = None,
+) -> list[str]:
     """The files, in order, in which a rule has findings."""
     for name, text in files.items():
         path = folder / name
@@ -33,7 +39,7 @@ def places(folder: Path, code: str, files: dict[str, str], release: str = "1.37"
         path.write_text(text)
     found = [
         item.position.file
-        for item in lint(load([str(folder)]), Target.of(release)).findings
+        for item in lint(load([str(folder)]), Target.of(release), versions=versions or {}).findings
         if item.code == code
     ]
     return [Path(file).relative_to(folder).as_posix() for file in found]
@@ -46,11 +52,12 @@ def test_rule_reports_objects_beside_their_separate_parts(
     text = rule.example("Example")
     named = re.search(r"`--kubernetes-version ([\d.]+)`", rule.written)
     release = named[1] if named else "1.37"
+    versions = dict(re.findall(r"`--driver-version ([\w.]+)=([\w.]+)`", rule.written))
     parts = {f"before-{number}/part.yaml": part for number, part in enumerate(text.split("---\n"))}
-    found = places(tmp_path, rule.code, {**parts, "here/all.yaml": text}, release)
+    found = places(tmp_path, rule.code, {**parts, "here/all.yaml": text}, release, versions)
     assert (
         found.count("here/all.yaml")
-        == len(places(tmp_path / "alone", rule.code, {"all.yaml": text}, release))
+        == len(places(tmp_path / "alone", rule.code, {"all.yaml": text}, release, versions))
         > 0
     )
 

@@ -38,6 +38,7 @@ from dractl.lint.published import devices_of_request, driver_of_run
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate")
+ALONE = True
 
 
 def check(run: Run) -> Found:
