@@ -64,6 +64,8 @@ def check(run: Run) -> Found:
 
 def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
     last = driver.last_with(row)
+    if last is None and not driver.is_later(row):
+        return None
     which = (
         f"{'this is judged as' if driver.stated else 'the newest is'} {driver.newest}, read on "
         f"{driver.fact.read}"
@@ -76,10 +78,8 @@ def _versions(driver: KnownDriver, row: Row) -> tuple[str, Severity] | None:
             ),
             "warning",
         )
-    if driver.is_later(row):
-        only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
-        seen = driver.release_date(row.since)
-        if seen:
-            return f"{only}, seen on {seen} and not released yet; {which}", "info"
-        return f"{only}; {which}", "warning"
-    return None
+    only = f"{driver.name} publishes {row.name} only from {driver.first_with(row)} on"
+    seen = driver.release_date(row.since)
+    if seen:
+        return f"{only}, seen on {seen} and not released yet; {which}", "info"
+    return f"{only}; {which}", "warning"
