@@ -75,6 +75,8 @@ class Surroundings(Struct, frozen=True):
 
     def namespaces_of(self, document: Document) -> Namespaces:
         """Return the namespaces that an object may be in."""
+        if not self.worlds:
+            return self.namespaces
         return self.worlds.get(document.world or "", self.namespaces)
 
 

@@ -204,20 +204,27 @@ def judge(
 def _surroundings_of(
     documents: Sequence[Document], inputs: Inputs, schemas: PodSchemas
 ) -> Surroundings:
-    worlds = list(dict.fromkeys(item.world for item in documents if item.world))
-    delivered = {item.file for item in documents if item.world}
-    outside = [item for item in documents if not item.world and item.file not in delivered]
     return Surroundings(
         namespaces_of(documents),
         evidence_of(documents),
         inputs.around,
         inputs.undecided,
-        {
-            world: namespaces_of([*outside, *(item for item in documents if item.world == world)])
-            for world in worlds
-        },
+        _namespaces_by_world(documents),
         schemas,
     )
+
+
+def _namespaces_by_world(documents: Sequence[Document]) -> dict[str, Namespaces]:
+    """Return the namespaces of each cluster to which a GitOps controller applies objects."""
+    worlds = dict.fromkeys(filter(None, (item.world for item in documents)))
+    if not worlds:
+        return {}
+    delivered = {item.file for item in documents if item.world}
+    outside = [item for item in documents if not item.world and item.file not in delivered]
+    return {
+        world: namespaces_of([*outside, *(item for item in documents if item.world == world)])
+        for world in worlds
+    }
 
 
 def report_of(parts: Sequence[Judgement], terms: Terms) -> Report:
@@ -275,7 +282,7 @@ def _sources_with_comments(documents: Sequence[Document], others: Container[str]
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     texts = {
-        (item.file, id(item.text)): item.text for item in chain(documents, layers)
+        (item.file, id(text)): text for item in chain(documents, layers) for text in (item.text,)
     }  # one source for each file, however many documents it has
     return list(
         {file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values()

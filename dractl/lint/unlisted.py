@@ -19,13 +19,14 @@ def find_unlisted(
     """Find the files with DRA objects that the kustomization in their folder does not name, except
     for ``others``, about which nobody asked, and for files that Flux or Argo CD applies.
     """
-    read = list(readings)
-    delivered = {item.document.file for item in read if item.document.rendered}
-    files = dict.fromkeys(
-        item.document.file
-        for item in read
-        if not item.document.rendered and item.document.kind and not item.resources
-    )
+    delivered: set[str] = set()
+    files: dict[str, None] = {}
+    for item in readings:
+        document = item.document
+        if document.rendered:
+            delivered.add(document.file)
+        elif document.kind and not item.resources:
+            files[document.file] = None
     for file in files:
         if file not in delivered and file not in others and _is_unlisted(file, kustomizations):
             place = display_path(kustomizations.folder(file))
