@@ -3,8 +3,10 @@ pods.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from dractl.facts import pack
 from dractl.facts.drivers import driver, names
 
 _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
@@ -16,15 +18,24 @@ def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     If there are several versions, the oldest counts, since all nodes have at least its features.
     """
     tags_by_driver: dict[str, set[str]] = {}
-    owners: dict[str, list[str]] = {}
-    for name in names():
-        for image in driver(name).images:
-            owners.setdefault(image, []).append(name)
+    owners = _drivers_by_image()
     for text in _in_pods(objects):
         path, _, tag = text.partition("@")[0].rpartition(":")
         for name in owners.get(path.rpartition("/")[2], ()) if "/" not in tag else ():
             tags_by_driver.setdefault(name, set()).add(tag)
     return {name: min(tags, key=driver(name).order) for name, tags in tags_by_driver.items()}
+
+
+@cache
+def _drivers_by_image() -> dict[str, list[str]]:
+    drivers: dict[str, list[str]] = {}
+    for name in names():
+        for image in driver(name).images:
+            drivers.setdefault(image, []).append(name)
+    return drivers
+
+
+pack.forget_with(_drivers_by_image.cache_clear)
 
 
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -65,11 +65,14 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
             for container in items(self.fields.get(kind))
         )
 
-    @property
-    def implicit_classes(self) -> Iterator[tuple[tuple[Path, ...], str]]:
+    @cached_property
+    def implicit_classes(self) -> Sequence[tuple[tuple[Path, ...], str]]:
         """The classes that containers request as extended resources, each with the paths of the
         keys in one container.
         """
+        return tuple(self._implicit_classes())
+
+    def _implicit_classes(self) -> Iterator[tuple[tuple[Path, ...], str]]:
         for kind in ("initContainers", "containers"):
             for at, container in enumerate(items(self.fields.get(kind))):
                 resources = mapping(mapping(container).get("resources"))
