@@ -80,7 +80,10 @@ def _steps(path: str) -> list[str]:
 
 def _remove_fields(value: Any, steps: list[str], path: Path, removed: list[Path]) -> Any:
     """Return ``value`` without the fields at ``steps``; the same object if there are none."""
-    step, further = steps[0], steps[1:]
+    step = steps[0]
+    if type(value) is dict and step not in value and step != "{}":  # most fields are absent
+        return value
+    further = steps[1:]
     if not further:
         if type(value) is not dict or step not in value:
             return value
