@@ -321,6 +321,7 @@ SEAMS = {
     "scheduler/cache.py": "CEL's library",
     "validation/selectors.py": "CEL's library",
     "upgrade/placing.py": "the room for copies, which an input without slices does not need",
+    "upgrade/upgrade.py": "upgrades of drivers, which few runs ask for",
 }
 
 

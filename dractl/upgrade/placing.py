@@ -2,7 +2,10 @@
 of drivers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,12 +17,14 @@ from dractl.cluster.schedulers import identify
 from dractl.cluster.state import API_GROUPS, Key
 from dractl.model import pod_templates
 from dractl.objects import Raw
-from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.upgrade.finding import Finding, Level
 from dractl.views import Pod
+
+if TYPE_CHECKING:
+    from dractl.scheduler.attempt import Scheduler
+    from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MAX_LEADERS = 12  # number of nodes of different kinds whose devices are compared
 _MAX_NAMED = 3
@@ -435,6 +440,8 @@ class Placing:
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return the outcomes of a scheduler for every subject."""
+        from dractl.scheduler.attempt import Scheduler  # not for manifests alone
+
         # One cluster after the other, since values derived from claims are kept only for the last
         # one.
         present = Scheduler(state, features)

@@ -31,12 +31,6 @@ from dractl.model.releases import (
 )
 from dractl.objects import Raw
 from dractl.upgrade import known, server
-from dractl.upgrade.driver_step import (
-    find_change,
-    place_readers,
-    read_without_slices,
-    upgrade_slices,
-)
 from dractl.upgrade.finding import (
     Finding,
     Plan,
@@ -221,6 +215,15 @@ def _upgrade_drivers(
     """Upgrade the drivers one after the other, after the releases; each step begins with the result
     of the step before it.
     """
+    if not inputs.versions:
+        return _DriverSteps((), {}, ())
+    from dractl.upgrade.driver_step import (  # few upgrades are of drivers
+        find_change,
+        place_readers,
+        read_without_slices,
+        upgrade_slices,
+    )
+
     steps, upgraded, notes = [], {}, list[str]()
     for name, text in inputs.versions.items():
         change = find_change(state, name, text)
