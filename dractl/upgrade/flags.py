@@ -40,6 +40,10 @@ _KUBEADM_SPECS: Mapping[str, Path] = {
 _GROUPS_WITHOUT_PODS = ("resource.k8s.io", "rbac.authorization.k8s.io", "apiextensions.k8s.io")
 _KINDS_WITHOUT_PODS = ("Node", "Event", "ConfigMap", "Namespace")
 """The most common kinds in a dump, whose objects have no containers to search."""
+_KINDS_WITH_TEXTS = ("ConfigMap", "Cluster")
+"""Kinds whose objects may contain configurations as texts."""
+_KIND_CLUSTER = ("kind.x-k8s.io", "Cluster")
+"""Group and kind of the configuration of the tool kind."""
 _RUNTIME_CONFIG = "runtime-config"
 _BETA = re.compile(r"v\d+beta\d+\Z")
 _ALPHA = re.compile(r"v\d+alpha\d+\Z")
@@ -144,6 +148,8 @@ def parts_of(document: Document, words: tuple[str, ...]) -> Iterator[Document]:
 
 def _texts(value: Raw) -> Iterator[tuple[Path, Any]]:
     patches = "kubeadmConfigPatches"
+    if mapping(value).get("kind") not in _KINDS_WITH_TEXTS:
+        return
     match type_of(value):
         case "", "ConfigMap":
             for name, content in ConfigMap(value).texts.items():
@@ -221,7 +227,7 @@ def runtime_config_of_objects(objects: Iterable[Raw]) -> RuntimeConfig:
         pairs = [
             pair for flag in flags_in(value, _RUNTIME_CONFIG) for pair in flag.value.split(",")
         ]
-        if type_of(value) == ("kind.x-k8s.io", "Cluster"):
+        if mapping(value).get("kind") == "Cluster" and type_of(value) == _KIND_CLUSTER:
             pairs += [f"{key}={on}" for key, on in mapping(value.get("runtimeConfig")).items()]
         for pair in pairs:
             name, _, on = pair.partition("=")
