@@ -6,7 +6,7 @@ cached by the identity of its sources, and is valid for every state with the sam
 ever has to clear a value.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
 from functools import wraps
 from operator import is_
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
@@ -103,14 +103,26 @@ class DerivedValues:
 
 
 def _nearest_value(versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...]) -> Any:
-    """Return the value of the version that has most sources in common, of equal ones the newest;
-    None if there is none.
+    """Return the value of the version that has most sources in common, of equal ones the one with
+    the most similar numbers of objects, of these the newest; None if there is none.
+
+    A cluster reduced to one node is a poor start for the whole one.
     """
-    newest_first = reversed(versions.values())
-    nearest = max(
-        newest_first, key=lambda version: sum(map(is_, version.sources, sources)), default=None
-    )
+
+    def similarity(version: _Version) -> tuple[int, int]:
+        in_common = sum(map(is_, version.sources, sources))
+        return in_common, -_diff_sizes(version.sources, sources)
+
+    nearest = max(reversed(versions.values()), key=similarity, default=None)
     return None if nearest is None else nearest.value
+
+
+def _diff_sizes(first: Iterable[object], second: Iterable[object]) -> int:
+    return sum(
+        abs(len(mine) - len(other))
+        for mine, other in zip(first, second, strict=True)
+        if isinstance(mine, Sized) and isinstance(other, Sized)
+    )
 
 
 class HasObjects(Protocol):

@@ -114,6 +114,15 @@ def test_the_changed_states_are_bounded() -> None:
     assert COMPUTED == ["change"]
 
 
+def test_a_value_is_made_of_the_one_for_the_most_similar_number_of_objects() -> None:
+    state = cluster().with_objects({"Pod": {("ml", f"p{number}"): POD for number in range(9)}})
+    reduced = state.with_kinds({"Pod": {("ml", "a"): POD}})
+    generations = [history(each)["generation"] for each in (state, reduced)]
+    assert generations == [0, 1]
+    assert history(state.replace("Pod", ("ml", "b"), POD))["generation"] == 1
+    assert history(reduced.replace("Pod", ("ml", "b"), POD))["generation"] == 2
+
+
 def test_a_single_object_has_one_value_in_all_states() -> None:
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
     state = ClusterState({"Node": {("", "node-1"): raw}})
