@@ -18,7 +18,7 @@ counted.
 """
 _LINES = 2
 """Maximum lines of a finding, an edit and a subject that was not compared; of another fix: one."""
-_OPEN = 4
+_OPEN = 3
 """Number of subjects that are named as not compared; the others are counted."""
 _MAX_OBJECTS = 12
 """Number of names in a finding that is printed in full; JSON has all of them."""
