@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
+from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import PatchError
 from dractl.errors import InputError
 from dractl.explain import Explainer, explain_each, find_all_waiting
 from dractl.explain.answer import Relief
+from dractl.explain.fleet import batch
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -148,6 +150,26 @@ def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
     (answer,) = four_in_use(*(replica(name, count=1) for name in "abcdef"))
     (ending,) = [fix for fix in answer.fixes if fix.title.startswith("delete pod ml/sweep")]
     assert ending.relief == Relief(fits=4, of=6)
+
+
+def test_pods_equal_to_one_that_does_not_fit_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight pods want 5 GPUs each; if they want 4, the node has room for one of them."""
+    tried: list[str] = []
+
+    def count(state: Any, name: str, *further: Any) -> Any:
+        tried.append(name)
+        return place_first(state, name, *further)
+
+    monkeypatch.setattr(batch, "place_first", count)
+    template = {**ONE_EACH, "spec": {"spec": {"devices": {"requests": [request("r", "gpu", 5)]}}}}
+    slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
+    pods = [each for name in "abcdefgh" for each in replica(name, f"web-{name}", count=5)]
+    state = state_of(GPU, node("a"), slices, template, *pods)
+    explainer = Explainer(state, Features.for_release("1.37"))
+    answers = explain_each(explainer, find_all_waiting(state, None), group_replicas=True)
+    relief = {fix.relief for answer in answers for fix in answer.fixes}
+    assert relief == {Relief(fits=1, of=8)}
+    assert tried == ["a", "b"]
 
 
 def test_fix_for_several_workloads_is_counted_over_all() -> None:

@@ -325,8 +325,11 @@ def _is_single_pod(state: ClusterState, answer: Explanation) -> bool:
 def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fix]]) -> int | None:
     """Count the pods that fit after a fix, one answer after the other; None if that is
     undecided.
+
+    Once a pod does not fit, pods that are equal to it for the scheduler are not tried.
     """
     state, fits = explainer.state, 0
+    unschedulable: set[Hashable] = set()
     changes = {repr(change): change for _, fix in waiting for change in fix.tried or fix.changes}
     try:
         state = apply(state, changes.values())
@@ -334,9 +337,15 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
         return None
     for answer, _ in waiting:
         pods = _pods_after_fix(explainer.state, state, answer)[:MAX_REPLICAS_PLACED]
+        classes = {(answer.subject.namespace, Pod(pod).scheduling_key) for pod in pods}
+        if classes <= unschedulable:
+            continue
         placement = place_first(state, answer.subject.name, pods, explainer.features, len(pods))
         if placement.undecided:
             return None
+        # A pending pod takes room in a quota, which its equals then get in this count.
+        if not placement.fits and len(classes) == 1 and not state.has("ResourceQuota"):
+            unschedulable |= classes
         fits, state = fits + placement.fits, placement.state
     return fits
 
