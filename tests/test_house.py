@@ -300,6 +300,7 @@ SEAMS = {
     "explain/fixes/objects.py": "drivers",
     "explain/fixes/settings.py": "drivers",
     "explain/after_scheduling.py": "drivers",
+    "explain/explain.py": "fixes, which upgrade does not look for",
     "explain/fleet/known_machines.py": "machines and drivers, which few clusters name by labels",
     "explain/expected_nodes.py": "the rules of autoscalers, which a cluster without one does not need",
     "facts/refusals.py": "re2, and the names of HTML's characters, which only a message needs",

@@ -194,6 +194,16 @@ class Fix(Struct, frozen=True):
         return "; ".join(filter(None, (self.effect, fitting)))
 
 
+class FixResult(Struct, frozen=True):
+    """The fixes of a subject."""
+
+    fixes: tuple[Fix, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Notes about changes that are not enough."""
+    next: tuple[NextStep, ...] = ()
+    """The next steps after a change that is not enough, if there is no fix."""
+
+
 When = Literal["never", "now-held", "blocked"]
 """The time when a subject could fit. ``never``: it does not fit even with all devices free.
 ``now-held``: it fits once others free the devices that they hold. ``blocked``: something must

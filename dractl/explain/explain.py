@@ -3,6 +3,7 @@ explanation.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +23,14 @@ from dractl.cluster.gates import GateEvidence
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
-from dractl.explain.answer import FITS, ExpectedNode, Explanation, SubjectVerdict, list_pools
+from dractl.explain.answer import (
+    FITS,
+    ExpectedNode,
+    Explanation,
+    FixResult,
+    SubjectVerdict,
+    list_pools,
+)
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
 from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
@@ -31,10 +39,6 @@ from dractl.explain.diagnosis.feature_gates import note_gates
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.expected_nodes import find_expected_nodes
-from dractl.explain.fixes import FixProblem, FixResult, corrections, find_fixes
-from dractl.explain.fixes.gangs import name_changed_pod
-from dractl.explain.fixes.owners import Owners
-from dractl.explain.fixes.problem import GangContext
 from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
 from dractl.explain.obstacles import Obstacles, Oracle, find_obstacles, recreate_subject
@@ -51,6 +55,9 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.scheduler.words import SchedulerWords
 from dractl.views import Pod
+
+if TYPE_CHECKING:
+    from dractl.explain.fixes.problem import GangContext
 
 MAX_DEVICE_PLUGIN_NOTES = 4
 NO_OBSTACLES = Obstacles()
@@ -328,8 +335,13 @@ class Explainer:
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in findings)
         in_doubt = any(isinstance(cause, NotKnownOfPreview) for cause in conclusion.causes)
-        if conclusion.fits or unchecked or in_doubt:
+        if conclusion.fits or unchecked or in_doubt or not self.options.fixes:
             return FixResult()
+        from dractl.explain.fixes import FixProblem, corrections
+        from dractl.explain.fixes.gangs import name_changed_pod
+        from dractl.explain.fixes.owners import Owners
+        from dractl.explain.fixes.problem import GangContext
+
         causes = tuple(
             dict.fromkeys(
                 (*conclusion.causes, *(cause for node in findings for cause in node.causes))
@@ -338,7 +350,7 @@ class Explainer:
         question = case.question
         if not diagnosis.attempted.compares:
             problem = FixProblem(case, causes, Owners(self.state, question.key, question.value))
-            return FixResult(next=corrections(problem) if self.options.fixes else ())
+            return FixResult(next=corrections(problem))
         gang = None
         if group_object(Pod(question.value)) is not None and question.kind == "Pod":
             gang = GangContext(self.state, question, self._starts(question))
@@ -357,11 +369,14 @@ class Explainer:
         self,
         case: Case,
         causes: tuple[Cause, ...],
-        gang: GangContext | None = None,
+        gang: "GangContext | None" = None,
         obstacles: Obstacles = NO_OBSTACLES,
     ) -> FixResult:
         if not self.options.fixes:
             return FixResult()
+        from dractl.explain.fixes import FixProblem, find_fixes
+        from dractl.explain.fixes.owners import Owners
+
         owners = Owners(self.state, case.question.key, case.question.value)
         problem = FixProblem(case, causes, owners, gang, obstacles=obstacles)
         return find_fixes(problem, self.options.fixes, self._explain_after_change)

@@ -20,6 +20,6 @@ from dractl.explain.fixes import (  # noqa: F401
 )
 from dractl.explain.fixes.candidates import Candidate
 from dractl.explain.fixes.problem import FixProblem
-from dractl.explain.fixes.search import FixResult, corrections, find_fixes
+from dractl.explain.fixes.search import corrections, find_fixes
 
-__all__ = ["Candidate", "FixProblem", "FixResult", "corrections", "find_fixes"]
+__all__ = ["Candidate", "FixProblem", "corrections", "find_fixes"]

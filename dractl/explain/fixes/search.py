@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import Delete, Patch, PatchError, apply, parse_target
 from dractl.cluster.managers import find_manager
 from dractl.cluster.shell import NextStep
 from dractl.cluster.state import ClusterState
-from dractl.explain.answer import Explanation, Fix
+from dractl.explain.answer import Explanation, Fix, FixResult
 from dractl.explain.ask import Question
 from dractl.explain.fixes import holders, pod_templates
 from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, combine
@@ -53,16 +52,6 @@ MAX_NODE_SETS = 3
 _SELECTOR_CODES = {cause.page.code for cause in (SelectorFalse, SelectorError)}
 _ENDING_PREFERENCES = (Preference.LAST, Preference.OUTAGE)
 _FREEING_TOPICS = {Topic.ENDING, Topic.ROLLOUT, Topic.WAIT, Topic.SHARING, Topic.POD}
-
-
-class FixResult(Struct, frozen=True):
-    """The fixes of a subject."""
-
-    fixes: tuple[Fix, ...] = ()
-    notes: tuple[str, ...] = ()
-    """Notes about changes that are not enough."""
-    next: tuple[NextStep, ...] = ()
-    """The next steps after a change that is not enough, if there is no fix."""
 
 
 def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
