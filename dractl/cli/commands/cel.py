@@ -21,7 +21,6 @@ from dractl.errors import UsageError
 from dractl.lint import lint
 from dractl.lint.cel_hints import hint_for_program
 from dractl.lint.registry import for_violation
-from dractl.machines.site import list_site_reads
 from dractl.manifests import load
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
@@ -107,6 +106,8 @@ class DeviceOptions(OptionGroup, frozen=True):
 
     def load(self, target: Target, driver_choice: DriverChoice) -> list[ClusterState]:
         """Load the devices; with ``--driver`` alone, the devices of every machine with a name."""
+        if not (self.devices or self.files or self.hardware or self.driver_names):
+            return []
         from dractl.cli.options.device_sources import load_devices, render_machine
         from dractl.cluster.described_nodes import render_every_machine
         from dractl.machines.nodes import parse_machines
@@ -182,12 +183,7 @@ def _judge(
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
     states = devices.load(target, driver_choice)
-    reads = list_site_reads(stored)
-    if reads and states and not (devices.devices or devices.files):
-        terminal.notice(
-            f"a described machine cannot know {', '.join(reads)}, which its site decides: the"
-            " expression was not tried"
-        )
+    if states and not (devices.devices or devices.files) and _reads_site_values(stored):
         states = []
     advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
     # Its results are not needed, and computing them can take long
@@ -212,6 +208,19 @@ def _judge(
         remarks=remarks,
         in_doubt=any(code == _preview_code() for code, _, _ in remarks),
     )
+
+
+def _reads_site_values(program: Program) -> bool:
+    """Return True, with a notice, if the expression reads a value that its site decides."""
+    from dractl.machines.site import list_site_reads
+
+    reads = list_site_reads(program)
+    if reads:
+        terminal.notice(
+            f"a described machine cannot know {', '.join(reads)}, which its site decides: the"
+            " expression was not tried"
+        )
+    return bool(reads)
 
 
 def _refuse_unknown_values(
