@@ -25,7 +25,7 @@ for module in pkgutil.walk_packages(dractl.ROOM.__path__, "dractl.ROOM."):
     importlib.import_module(module.name)
 """
 
-GROUND = {"facts", "model", "errors", "program", "resources"}
+GROUND = {"facts", "model", "errors", "program", "properties", "resources"}
 NEEDED = {
     "cel": GROUND | {"cel", "cel_library"},
     "allocation": GROUND | {"cel", "cel_library", "objects", "allocation"},
