@@ -64,7 +64,7 @@ class View:
             if attribute.type in ("version", "versions"):
                 try:
                     for text in texts:  # type: ignore[union-attr]
-                        _version(text)  # type: ignore[arg-type]
+                        Version.parse(text)  # type: ignore[arg-type]
                 except ValueError as error:
                     return f"attribute {name}: parse semantic version: {error}"
         return None
@@ -134,7 +134,7 @@ class View:
             if kind in PLAIN_TYPES and type(content) is PLAIN_TYPES[kind]:
                 return content
             if kind == "version" and type(content) is str:
-                return _version(content)
+                return Version.parse(content)
         return _value(self.device.attributes[key])
 
     def quantity(self, domain: str, name: str) -> Quantity:
@@ -178,24 +178,13 @@ def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
 
 
 _HASHABLE = (str, int, bool, float)
-_VERSIONS: dict[str, Version] = {}
-
-
-def _version(text: str) -> Version:
-    """Parse a version, with a cache: devices have few different versions."""
-    version = _VERSIONS.get(text)
-    if version is None:
-        version = Version.parse(text)
-        if len(_VERSIONS) < 4096:
-            _VERSIONS[text] = version
-    return version
 
 
 def _value(attribute: DeviceAttribute) -> Any:
     """Return a decoded attribute as a value of CEL."""
     kind, value = attribute.type, attribute.value
     if kind == "version":
-        return _version(value)  # type: ignore[arg-type]
+        return Version.parse(value)  # type: ignore[arg-type]
     if kind == "versions":
-        return [_version(text) for text in value]  # type: ignore[union-attr,arg-type]
+        return [Version.parse(text) for text in value]  # type: ignore[union-attr,arg-type]
     return list(value) if isinstance(value, tuple) else value
