@@ -47,6 +47,16 @@ def unknown_values(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]
     return {name: sorted(unknown) for name, unknown in by_driver.items() if unknown}
 
 
+def names_of_publishers(objects: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of the drivers whose slices are among the objects."""
+    return frozenset(
+        name
+        for item in objects
+        if item.get("kind") == "ResourceSlice"
+        and isinstance(name := _map(item.get("spec")).get("driver"), str)
+    )
+
+
 class UnknownDriver(Struct, frozen=True):
     """A driver of slices about which the pack has no facts."""
 

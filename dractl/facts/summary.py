@@ -12,7 +12,7 @@ from dractl.facts.drivers import driver, names
 from dractl.facts.hardware import machines, products
 from dractl.facts.images import versions_that_run as versions
 from dractl.facts.kubernetes import kubernetes
-from dractl.facts.seen import UnknownDriver, differences, unknown_drivers
+from dractl.facts.seen import UnknownDriver, differences, names_of_publishers, unknown_drivers
 
 if TYPE_CHECKING:
     from datetime import date
@@ -33,7 +33,9 @@ class DriverLine(Struct, frozen=True, omit_defaults=True):
     seen: str = ""
     """An unreleased version in the pack, with the date on which it was read."""
     running: str = ""
-    """The version that runs."""
+    """The version that runs; empty if no image shows it."""
+    publishes: bool = False
+    """True if ResourceSlices of the driver were read."""
     newer: bool = False
     """True if the version that runs is newer than the pack."""
 
@@ -101,13 +103,13 @@ def summary(
     ``cluster`` is the release of the cluster, ``caveat`` a warning about the rules of the release.
     ``unread`` are resources of the cluster that could not be read.
     """
-    running = versions(objects)
+    running, publishers = versions(objects), names_of_publishers(objects)
     return Summary(
         pack.head.version,
         pack.head.date,
         pack.digest,
         pack.origin,
-        tuple(_line(name, running.get(name, "")) for name in names()),
+        tuple(_line(name, running.get(name, ""), name in publishers) for name in names()),
         sum(map(len, products().products.values())),
         len(machines()),
         tuple(ComingLine(row.release, row.what, row.source) for row in kubernetes().coming),
@@ -120,7 +122,7 @@ def summary(
     )
 
 
-def _line(name: str, runs: str) -> DriverLine:
+def _line(name: str, runs: str, publishes: bool) -> DriverLine:
     driver_facts = driver(name)
     seen = next(
         (f"{release.name}, {release.seen}" for release in driver_facts.releases if release.seen), ""
@@ -131,5 +133,6 @@ def _line(name: str, runs: str) -> DriverLine:
         driver_facts.read,
         seen,
         runs,
+        publishes,
         bool(runs) and driver_facts.is_newer(runs),
     )

@@ -431,6 +431,7 @@ def test_facts_compares_the_drivers_of_a_cluster(
     assert main(["facts", "--cluster"]) == 0
     said = capsys.readouterr().out
     assert "v9.1.0 runs here and is NEWER" in said
+    assert " ".join(said.split()).count("publishes slices here, no image shows its version") == 1
     assert "attribute nosuchthing" in said
     assert "1.99.1 runs here: Kubernetes 1.99.1 is newer than dractl knows" in said
 

@@ -77,4 +77,6 @@ def _describe_driver(line: DriverLine) -> str:
         text += f" (also {line.seen})"
     if line.newer:
         return f"{text}; {line.running} runs here and is NEWER: absences are reported as notes"
-    return f"{text}; {line.running} runs here" if line.running else text
+    if line.running:
+        return f"{text}; {line.running} runs here"
+    return f"{text}; publishes slices here, no image shows its version" if line.publishes else text
