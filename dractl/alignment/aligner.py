@@ -82,8 +82,8 @@ class Aligner:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
-        # The best alignment that a node could provide is a property of its devices, so bugs in the
-        # search of the release do not count.
+        # The best alignment that a node could provide is a property of its devices, so it is
+        # computed without the bugs in the release's search.
         self.features = replace(scheduler.features, upstream_bugs=False)
         self.allocator = Allocator(scheduler.slices, self.state.classes, features=self.features)
         self.nodes = scheduler.nodes
@@ -99,7 +99,7 @@ class Aligner:
     def align_claims(self, claims: Sequence[Raw], node: str | None = None) -> tuple[Alignment, ...]:
         """Return an alignment for each two kinds of devices in the claims of one pod.
 
-        ``node`` is the node of the pod; if it is None, the node of the devices counts.
+        ``node`` is the node of the pod; if it is None, the node of the devices is used.
         """
         if node is None:
             node = self.find_node(claims)
@@ -217,7 +217,7 @@ class Aligner:
     def _claims_by_node(self) -> dict[str | None, list[ResourceClaim]]:
         """Allocated claims by the node of their devices.
 
-        A claim counts for every node if the node of one of its devices is unknown.
+        A claim is listed for every node if the node of one of its devices is unknown.
         """
         claims: dict[str | None, list[ResourceClaim]] = {node: [] for node in self.nodes}
         for claim in self.state.decoded_claims:

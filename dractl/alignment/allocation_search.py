@@ -40,7 +40,7 @@ class AlignmentGoal(Struct, frozen=True):
     """The number of pairs in the allocation."""
 
     required_ranks: tuple[tuple[KindPair, Ranks], ...] = ()
-    """Ranks that pairs of other kinds must reach."""
+    """Other kinds, and the ranks that their pairs must have, no better and no worse."""
 
 
 class BestAllocation(Struct, frozen=True):
@@ -209,9 +209,10 @@ class AllocationSearch:
         return self._pad(self._nearest_ranks(first, {*second, *open_locations}))
 
     def _nearest_ranks(self, locations: Sequence[int], others: Collection[int]) -> list[int]:
-        """Return for each location its rank to the nearest of ``others``.
+        """Return the rank of each location and the nearest of ``others``.
 
-        If there are fewer locations than pairs, each pair has at least the smallest of these ranks.
+        If there are fewer locations than pairs, return the smallest rank for every pair, as a lower
+        bound.
         """
         ranks = sorted(
             min((self.grid.rank(location, other) for other in others), default=0)

@@ -1,8 +1,8 @@
 """Alignment across the pods of a gang: rails of their NICs, and NVLink domains of their GPUs.
 
-A rail is the number of a NIC near a GPU, equal on every node of a kind: traffic between NICs with
-the same number stays on one switch. The switch to which a NIC is cabled is not visible. So NICs are
-numbered in the order of their nearest GPUs, on nodes with equal numbers of NICs.
+A rail is the set of NICs, one on each node, that are cabled to the same switch. The cables are not
+visible. So the NICs of a node are numbered in the order of their nearest GPUs, and NICs with the
+same number are taken to be on one rail, if their nodes have equally many NICs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,9 @@ class GangAlignment(Struct, frozen=True):
 
     @property
     def same_clique(self) -> bool | None:
-        """Whether all GPUs are in one NVLink domain; None if unknown, or in a single pod."""
+        """Whether all GPUs are in one NVLink domain; None if unknown, or if fewer than two pods
+        have GPUs.
+        """
         return _all_same(list(self.cliques.values()))
 
 

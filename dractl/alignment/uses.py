@@ -27,12 +27,12 @@ class Use(Struct, frozen=True):
     """The node of the devices; None if they are on several nodes."""
 
     alignments: tuple[Alignment, ...]
-    """An alignment for each two kinds of devices."""
+    """The alignments, one for each two kinds of devices."""
 
     @property
     def share(self) -> float | None:
-        """The smallest share of best pairs among all kinds; None if the share of some kinds is
-        unknown.
+        """The fraction of all pairs that are as near as in the best allocation; None if it is
+        unknown for some kinds.
         """
         total, pairs = 0.0, 0
         for alignment in self.alignments:

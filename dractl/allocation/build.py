@@ -499,8 +499,8 @@ class Builder:
         return _AllDevices(tuple(every), selectable, wants)
 
     def _large_enough(self, asked: ResolvedRequest, device: int) -> bool:
-        """Return True if a device has the capacity for mode All. From 1.37 on its total capacity
-        counts, before that its remaining capacity.
+        """Return True if a device has the capacity for mode All. Up to 1.36 its remaining capacity
+        is compared, from 1.37 on its total capacity.
         """
         if not self.devices.consumable:
             return True

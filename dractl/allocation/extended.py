@@ -1,4 +1,4 @@
-"""Extended resources that devices back: a pod's ``vendor.com/gpu: 2`` becomes a claim of its own.
+"""Extended resources provided by DRA devices: a pod's ``vendor.com/gpu: 2`` becomes a claim.
 
 kubernetes pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go and
 k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache (1.37; alpha in 1.34 and 1.35).
@@ -25,7 +25,9 @@ from dractl.model.meta import ObjectMeta
 from dractl.objects import IMPLICIT_PREFIX
 
 CLAIM_NAME: Final = "<extended-resources>"
-"""The name of this claim in the scheduler's messages; it exists only in the scheduler's memory."""
+"""The name, in the scheduler's messages, of the claim for a pod's extended resources. The claim of
+this name exists only in the scheduler's memory.
+"""
 
 EXTENDED_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
 
@@ -34,7 +36,7 @@ class ExtendedResources(Struct, frozen=True):
     """Devices that a pod's extended resources need on one node."""
 
     claim: ResourceClaim | None
-    """The claim; None if devices back none of the resources on the node."""
+    """The claim; None if no DeviceClass backs any of the resources on the node."""
     mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
     """The request that each container uses."""
     misfit: str | None = None
@@ -47,7 +49,7 @@ def backing_classes(classes: Iterable[DeviceClass], features: Features) -> dict[
     """Return the class that backs each extended resource. Among several classes it is the newest;
     among equally new ones, it is the first by name.
 
-    The implicit names count from 1.35 on.
+    From 1.35 on, a class also backs the implicit name ``deviceclass.resource.kubernetes.io/CLASS``.
     """
     by_resource: dict[str, DeviceClass] = {}
     if not features.enabled("DRAExtendedResource"):

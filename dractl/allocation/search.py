@@ -350,7 +350,7 @@ class Search(Holdings):
         )
 
     def _count_companions(self, frame: _Devices, device: int) -> int:
-        """Return the number of devices left in the frame to combine with this one."""
+        """Count the devices left in the frame that can be combined with this one."""
         assert self.bounds is not None
         return (frame.todo & effort.companions(self.bounds, frame.slot, device)).bit_count()
 

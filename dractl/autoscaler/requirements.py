@@ -28,8 +28,8 @@ class Requirement(Struct, frozen=True):
 
     @property
     def needs_label(self) -> bool:
-        """True unless a node without the label meets the requirement (Operator: In, Exists, Gt and
-        Lt).
+        """True if a node without the label does not meet the requirement, as with the operators In,
+        Exists, Gt and Lt (Operator).
         """
         return bool(self.values) != self.excludes
 

@@ -3,9 +3,9 @@ limit.
 
 allocator.dfs and tryDevice in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allocator.go.
 The outcome and the number of devices that Karpenter tries are computed together, without trying
-each of them. Devices between which no request and no constraint distinguishes are one *kind*, and a
-state of the search is the number of devices of each kind in use. Equal states have equal outcomes
-and take equally many tries.
+each of them. Devices that are equal to every request and constraint are one *kind*, and a state of
+the search is the number of devices of each kind in use. Equal states have equal outcomes and take
+equally many tries.
 """
 
 from collections.abc import Sequence
@@ -227,7 +227,7 @@ def _next_request(state: _State) -> _State:
 
 
 def _group_devices(plan: Plan) -> Sequence[_Kind]:
-    """Group devices between which no request and no constraint distinguishes."""
+    """Group devices that are equal to every request and constraint."""
     groups: dict[object, list[int]] = {}
     pins: dict[object, tuple[tuple[Pin | None, ...], ...]] = {}
     alternatives = [

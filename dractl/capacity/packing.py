@@ -25,9 +25,9 @@ class MaxCopies(Struct, frozen=True):
 
     fits: int
     proven: bool
-    """True if no order reaches more."""
+    """True if it is proven that no order of the copies fits more."""
     bound: int | None = None
-    """A number that no order exceeds; None if no bound is known."""
+    """An upper bound of the copies that fit in any order; None if no bound is known."""
 
 
 def max_copies(
@@ -46,7 +46,7 @@ def max_copies(
         return MaxCopies(0, proven=True)
     limit = find_quota_limit(subject, features, first)
     if islands is None:
-        # A node that a filter rejects now may pass later, so all nodes count.
+        # A filter that rejects a node now may let it pass later, so the bound includes all nodes.
         bound = upper_bound(scheduler, first.nodes, None)
         return _cap_by_quota(fit.fits, proven=False, bound=bound, limit=limit.copies)
     if fit.fits >= limit.copies:

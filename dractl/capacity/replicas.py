@@ -48,9 +48,7 @@ class Placement(Struct, frozen=True):
     max_copies: MaxCopies | None = None
     """The number of equal pods that the best order reaches."""
     order: tuple[str, ...] = ()
-    """An order of unequal pods in which all of them fit, given by the name of one pod of each
-    kind.
-    """
+    """An order in which all of the unequal pods fit: for each kind, the name of one pod."""
     by_alternative: tuple[AlternativeFit, ...] = ()
     """The numbers of equal pods that fit with only one alternative."""
     undecided: bool = False

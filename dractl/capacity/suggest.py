@@ -1,7 +1,7 @@
 """``discover --suggest gpu=2,nic=1``: the claim with the closest alignment that a node satisfies.
 
-Candidates are tried from the closest alignment to none; each is allocated on the node's devices as
-the scheduler would, repeatedly, until it no longer fits.
+Candidates are tried in the order of their alignment, the closest first and those without one last.
+Each is allocated on the node's devices as the scheduler would, repeatedly, until it no longer fits.
 """
 
 from collections import Counter

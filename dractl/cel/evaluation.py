@@ -151,8 +151,8 @@ class _Builder:
         return lambda _: constant
 
     def _resolve_again(self, run: Run) -> Run:
-        """Return the value of a variable or of a branch of ``?:``, since cel-go 0.26 adapts the
-        content of an optional again.
+        """Adapt the content of an optional again, in a variable and in a branch of ``?:``, as
+        cel-go 0.26 does.
         """
         if self.release >= 37:
             return run
@@ -630,8 +630,8 @@ def _require_list(operand: Run) -> Run:
 
 
 def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
-    """Return a call with two operands. Both are evaluated before an error of the first counts,
-    since the second may abort.
+    """Return a call with two operands. The second is evaluated even if the first is an error, since
+    it may abort.
     """
 
     def call(f: Frame) -> Any:

@@ -26,15 +26,15 @@ begin with it, so an offer can ignore it.
 
 
 PATIENCE_SECONDS = 5.0
-"""Seconds that a cluster has to answer; with kubectl's start and ours, less than 6 until the shell
-goes on.
+"""The seconds that a cluster has to answer. With the start of kubectl and dractl, the shell then
+waits for less than 6.
 """
 
 
 def escape_description(about: str) -> str:
-    """Return a description as typer passes it on to every shell unchanged.
+    """Escape a description, so that every shell shows it unchanged.
 
-    It reads it as markup of rich, and zsh reads it between apostrophes.
+    typer treats descriptions as markup of rich, and passes them to zsh between apostrophes.
     """
     from rich.markup import escape
 

@@ -42,7 +42,7 @@ MAX_SUBJECTS = 200  # subjects on all machines; fewer machines allow more
 MAX_FILLED = 250  # answers of a matrix that counts stranded devices, which takes some seconds
 _MAX_ANNOTATED = 8  # machines whose notes are printed
 _MAX_INVALID = 3  # objects that an API server would refuse, named one by one
-_WIDEST_MATRIX = 100_000  # columns of a line that no terminal cuts
+_WIDEST_MATRIX = 100_000  # columns, so that no line of a matrix is cut
 
 
 def refuse_combinations(output: str, *, patch: bool, node: bool, devices: bool) -> None:

@@ -28,7 +28,7 @@ dropped first. The candidates of a search for fixes change one state again and a
 
 class _Version(Struct, frozen=True):
     sources: tuple[object, ...]
-    """The sources, which are kept with the value so that no other object can get their identity."""
+    """The sources. They are kept, so that Python gives their ``id()`` to no other object."""
     value: Any
 
 
@@ -80,7 +80,7 @@ class DerivedValues:
         states, key = self._changed_states, (id(state), change)
         entry = states.pop(key, None)
         if entry is None:
-            entry = state, make()  # the state is kept, so that no other can get its identity
+            entry = state, make()  # the state is kept, so that no other gets its id()
             if len(states) >= MAX_CHANGED_STATES:
                 del states[next(iter(states))]
         states[key] = entry
@@ -103,8 +103,9 @@ class DerivedValues:
 
 
 def _nearest_value(versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...]) -> Any:
-    """Return the value of the version that has most sources in common, of equal ones the one with
-    the most similar numbers of objects, of these the newest; None if there is none.
+    """Return the value of the version that has the most sources in common with ``sources``; None if
+    there is none. Of several, it is the version with the most similar numbers of objects, and of
+    these the newest.
 
     A cluster reduced to one node is a poor start for the whole one.
     """

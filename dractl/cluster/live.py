@@ -202,11 +202,11 @@ def read(
 ) -> Live:
     """Read a cluster.
 
-    ``namespace`` is the namespace of the question, unless the question is about ``everywhere``;
-    a resource that the user is not allowed to list in all namespaces is read there. ``workloads``
-    are words in the question for custom kinds (``lws``). Objects of these kinds are read, too, as
-    well as the kinds between them and their pods. ``progress`` gets the names of the resources that
-    are being read.
+    ``namespace`` is the namespace of the question, unless the question is about ``everywhere``. A
+    resource that the user is not allowed to list in all namespaces is read in that one.
+    ``workloads`` are words in the question for custom kinds (``lws``). Objects of these kinds are
+    read, too, as well as the kinds between them and their pods. ``progress`` gets the names of the
+    resources that are being read.
 
     With ``partly``, the caller can answer from the readable objects (``state.rights``). Otherwise
     the kinds of ``vital`` must be readable in the whole cluster; by default these are all kinds

@@ -164,7 +164,9 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def may_run(self) -> bool:
-        """True if it runs, or is known and may run; its pods then stay with it."""
+        """True if the scheduler runs, or dractl knows it and it may run: its pods are then left to
+        it.
+        """
         return self.runs is True or self.facts is not None
 
     @property

@@ -31,7 +31,7 @@ class Attempt(Struct, frozen=True):
 
 
 def list_attempts(pod: Pod, *, has_soft_taints: bool) -> Iterator[Attempt]:
-    """Yield the attempts in their order; in the last one, only requirements count.
+    """Yield the attempts in their order, the last one without preferences.
 
     ``has_soft_taints`` is True if a NodePool has a taint with the effect PreferNoSchedule.
     """

@@ -115,7 +115,7 @@ class DeviceKind(Row, frozen=True, kw_only=True):
     attributes: dict[str, str | int | bool]
     """The values that each of them has, by attribute."""
     lacks: tuple[str, ...] = ()
-    """Attributes of the driver's other devices that none of them has."""
+    """Attributes that the driver's other devices have, but these do not."""
     when: str = ""
     """The condition under which they are published, such as a feature gate; empty: wherever the
     hardware is.

@@ -15,7 +15,7 @@ _TEMPLATES = ("DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
 def versions_that_run(objects: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the versions of drivers by name, from the tags of the objects' images.
 
-    If there are several versions, the oldest counts, since all nodes have at least its features.
+    Of several versions the oldest is returned, since all nodes have at least its features.
     """
     tags_by_driver: dict[str, set[str]] = {}
     owners = _drivers_by_image()

@@ -29,15 +29,15 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     needs: tuple[str, ...] = ()
     """The gates that must be on as well."""
     proposal: str = ""
-    """The KEP that plans the gate, as long as it is in no code that was read."""
+    """The KEP that plans the gate, until the gate is found in code."""
     about: str = ""
     source: str = ""
     read: str = ""
 
 
 class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gate that has nothing to do with DRA. It matters only because a component does not start
-    with it after its removal.
+    """A gate that has nothing to do with DRA. It matters only because a component on which it is
+    still set does not start after its removal.
     """
 
     removed: str
@@ -80,7 +80,7 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
     dropped_since: str | None = None
     removed: str | None = None
     proposal: str = ""
-    """The KEP that plans the field, as long as it is in no API that was read."""
+    """The KEP that plans the field, until the field is found in an API."""
     source: str = ""
     read: str = ""
 
@@ -160,7 +160,7 @@ class Preview(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def unknown(self) -> str:
-        """The phrase for a name that may be right, but that is in no source that was read."""
+        """The phrase for a name that was not found in the source, but may exist."""
         return f"not known of {self.tag}, read {self.read}"
 
 

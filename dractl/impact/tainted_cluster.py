@@ -16,7 +16,7 @@ from dractl.objects import PoolName
 from dractl.views import TaintRule
 
 REHEARSAL = "None"
-"""The effect of a rule that only counts its hits."""
+"""The effect of a rule that evicts nothing and whose status counts the pods that it would evict."""
 
 
 class TaintedCluster(Struct, frozen=True):

@@ -38,9 +38,7 @@ from dractl.model import Target
 from dractl.model.releases import SERVED, served_versions
 
 MAX_TIMEOUTS = 3
-"""The number of renderings that take too long after which no other chart is rendered in this
-run.
-"""
+"""The number of renderings in a run that may time out; after that no other chart is rendered."""
 MAX_CI_VALUES = 32
 """The maximum number of values files in ``ci/`` with which a chart is rendered."""
 MAX_WORKERS = 4
@@ -104,8 +102,8 @@ class _Layer(Struct, frozen=True):
     release: str = RELEASE
     """The name of the release."""
     namespace: str = ""
-    """The namespace of the release. If it is empty, a chart is rendered in the default namespace,
-    and in another one if it refuses the default.
+    """The namespace of the release. If it is empty, it is the default namespace, or another one for
+    a chart that refuses the default.
     """
 
 

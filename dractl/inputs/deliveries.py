@@ -74,8 +74,8 @@ class World(Struct, frozen=True):
     deliveries: tuple[Delivery, ...]
     """The deliveries; each is listed before the deliveries that it makes."""
     is_applied: bool = True
-    """False for a world of Kustomizations that nothing applies, in a repository in which another
-    cluster has an entry.
+    """False if nothing applies the Kustomizations of the world, while another world of the
+    repository has an entry.
     """
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:

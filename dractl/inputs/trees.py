@@ -140,9 +140,9 @@ def find_repository(folder: str) -> str | None:
 def read_folder(folder: str, overlay: Overlay) -> FileTree:
     """Read all files below a folder, except version control; links are followed in its repository.
 
-    Raises NotRenderable for links that lead out of the repository, or out of the folder if it is in
-    none. helm follows links (internal/sympath/walk.go), and ``.Files`` would put the target of a
-    link into a report.
+    Raises NotRenderable for links that lead out of the repository or, without a repository, out of
+    the folder. helm follows links (internal/sympath/walk.go), and ``.Files`` would put the target
+    of a link into a report.
     """
     root = os.path.realpath(folder)
     reader = TreeReader(find_repository(folder) or root, overlay)

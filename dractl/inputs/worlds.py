@@ -1,4 +1,4 @@
-"""The deliveries for one cluster, which can exist beside each other in it."""
+"""The world that each delivery belongs to: deliveries for one cluster apply no object twice."""
 
 import os
 from collections.abc import Iterable, Sequence

@@ -320,8 +320,8 @@ def _flag_unlisted(
 
 
 def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
-    """Return the error of a key of a chart's pod, or of the options of all its pods, that is nearly
-    ``resourceClaims``.
+    """Return the error for a key in a chart's pod, or in the options of all its pods, that is
+    nearly ``resourceClaims``.
     """
     above = pod.path[: pod.path.index("controllers")]
     for home in ((*pod.path, "pod"), (*above, "defaultPodOptions")):

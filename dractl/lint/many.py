@@ -38,8 +38,8 @@ def lint_listed(
     number of processes.
 
     ``named`` is True if the user names only one path, which then certainly contains manifests.
-    ``cache`` has reports of earlier runs. ``complete`` adds the objects that are made of several
-    files; with more than one process, it must have nothing to add.
+    ``cache`` has reports of earlier runs. ``complete`` adds objects that are made of several files,
+    of which there must be none if there is more than one process.
     """
     batches = _split(entries, processes)
     if len(batches) > 1 and (cache is None or cache.empty):

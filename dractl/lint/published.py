@@ -412,8 +412,8 @@ class Selectors(Struct, frozen=True):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The values of the attribute ``type`` that class and selectors accept together; empty for
-        any, and for none.
+        """The values of the attribute ``type`` that the class and the selectors both accept; empty
+        if they accept all values, or none.
         """
         if self.devices is None:
             return ()

@@ -30,10 +30,10 @@ class Description(Struct, frozen=True):
     labels: Mapping[str, str]
     """The labels that the node certainly has."""
     room: Mapping[str, str]
-    """``status.allocatable`` of the node: CPUs and memory according to the description, the labels
-    of the instance type or the documents of the maker (the kubelet's reserve for the system is not
-    known, and not subtracted), and :data:`PLENTY` of every other resource; empty if neither is
-    known.
+    """``status.allocatable`` of the node: the CPUs and memory of the description, of the labels of
+    the instance type or of the maker's documents, and :data:`PLENTY` of every other resource. The
+    kubelet's reserve for the system is unknown, and not subtracted. Empty if neither CPUs nor
+    memory are known.
     """
     wiring: str | None
     """A sentence on the devices whose place is unknown; None if there are none."""

@@ -49,10 +49,9 @@ def rewrite(text: str, place: int, old: Any, new: Any) -> str:
 
 
 def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text with further objects: as items of its List; if it is one object, in a new
-    List; otherwise after the last object.
-
-    Raises NoPlace for a list of objects of one kind.
+    """Return the text with further objects. If the text is a List, they become items of it. If it
+    is one object, a new List holds it and them. If it has several objects, they follow the last
+    one. Raises NoPlace if the text is a list of objects of one kind, such as PodList.
     """
     if not added:
         return text
@@ -114,8 +113,8 @@ class _Layout:
         return self._break + self.unit * depth if self.unit else ""
 
     def write(self, value: Any, depth: int | None = None) -> str:
-        """Return a new value. ``depth`` is the depth of the line on which it begins; without it,
-        the value belongs to this map or list.
+        """Return the text of a new value. ``depth`` is the depth of the line on which the value
+        begins; without ``depth``, it is a value of this map or list.
         """
         if not self.unit:
             return json.dumps(value, separators=("," + self._space, ":" + self._space))

@@ -133,12 +133,11 @@ def load_readable(
     """Load manifests as :func:`load` does, but collect unreadable files in ``Inputs.unread`` and
     load all others.
 
-    Standard input and a file that is the only path are manifests because the user says so. Any part
-    of them that is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the
-    files that are read. ``overlay`` has the contents of files that are not written yet, by name.
-    ``render`` makes the manifests of a chart, whose templates are skipped otherwise. With
-    ``digests``, each loaded file gets its digest; for a dump, this takes a fortieth of the time of
-    an answer.
+    Standard input, and a file that is the only path, are taken for manifests. Any part of them that
+    is not a Kubernetes object is Broken, whatever it mentions. ``choice`` filters the files that
+    are read. ``overlay`` has the contents of files that are not written yet, by name. ``render``
+    makes the manifests of a chart, whose templates are skipped otherwise. With ``digests``, each
+    loaded file gets its digest; for a dump, this takes a fortieth of the time of an answer.
     """
     contents = read_all(
         name_paths(paths),

@@ -21,7 +21,7 @@ UNKNOWN = object()
 """The result of :func:`read` for a text that needs the complete parser."""
 _MAX_NESTING = 64
 _MAX_REMEMBERED_LENGTH = 256
-"""The length of a line from which it is not cached, since hardly any other text would have it."""
+"""Lines of this length and longer ones are not cached, since they hardly occur twice."""
 
 # Quantifiers are possessive, so that a mismatch fails at once, however long the line is.
 _KEY = r"[A-Za-z][\w./-]{0,250}+"

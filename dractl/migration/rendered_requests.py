@@ -57,9 +57,10 @@ def list_rendered_requests(
 def list_lost_templates(
     documents: Iterable[Document], names: frozenset[str]
 ) -> Iterator[tuple[Document, str]]:
-    """Yield each built object that names a template of ``names``, with that name, if its
-    kustomization does not make the template: kustomize renames the template, but not the reference
-    in the pod (api/internal/konfig/builtinpluginconsts/namereference.go lacks the field).
+    """Yield each built object that refers to a template of ``names`` which its kustomization does
+    not make, with the name of the template. This happens if kustomize renames the template, since
+    it does not rename the reference in the pod
+    (api/internal/konfig/builtinpluginconsts/namereference.go lacks the field).
     """
     built = [document for document in documents if document.is_kustomized]
     made = {

@@ -214,8 +214,9 @@ class Target(Struct, frozen=True):
 
         For a release after all known ones, the newest rules apply, and ``release`` names them.
         UsageError for an unknown release or gate, for a gate that the release lacks or has locked,
-        for a gate without a gate that it needs, and for a value that is neither True nor False. A
-        preview may have gates that are not known (:func:`gate_remarks`); they are left out.
+        for a gate that needs another one which is off, and for a value that is neither True nor
+        False. A preview may have gates that are not known (:func:`gate_remarks`); they are left
+        out.
         """
         for gate, value in (overrides or {}).items():
             if not isinstance(value, bool):

@@ -155,7 +155,7 @@ class Device:
     @property
     def is_plain(self) -> bool:
         """True if each attribute is a string, a number, a boolean or a valid version, which every
-        release can convert. False says nothing.
+        release can convert. False means that this is unknown.
         """
         if self._is_plain is None:
             self._is_plain = _are_plain(self.mapping.get("attributes"))

@@ -57,8 +57,8 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """Return a strict version; for any other text (``v1.2``, ``1.2``, ``550.08.1``), ValueError
-        with Go's message.
+        """Parse a complete version. Raises ValueError with Go's message for any other text, such as
+        ``v1.2``, ``1.2`` or ``550.08.1``.
         """
         return _parse(text)
 

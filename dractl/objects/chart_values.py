@@ -1,5 +1,5 @@
-"""Pods that charts of bjw-s' common library, such as app-template, make from the values of a
-HelmRelease.
+"""Pods in the values of a HelmRelease whose chart uses the common library of bjw-s, as app-template
+does.
 
 Source: bjw-s-labs/helm-charts@51909ff charts/library/common/templates/lib/pod/_spec.tpl,
 _getOption.tpl and fields/_containers.tpl.
@@ -16,14 +16,14 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 def chart_pods(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods with claims of the controllers in the values; none if the object refers to
-    further values.
+    """Yield the pods of ``controllers`` that use claims; none if the object refers to further
+    values.
     """
     return (pod for pod in controllers(subject, value) if pod.claims or any(pod.uses))
 
 
 def controllers(subject: Owner, value: Mapping[str, Any]) -> Iterator[PodSpec[Owner]]:
-    """Yield the pods of all controllers in the values; none if the object refers to further
+    """Yield the pods of all ``controllers`` in the values; none if the object refers to further
     values.
     """
     if mapping(value.get("spec")).get("valuesFrom"):

@@ -326,7 +326,7 @@ class Landscape:
     def _count_fewest(
         self, client: Client, node: str, layout: Layout, blockers: Sequence[Unit], limit: int
     ) -> int:
-        """Return a number of units such that no smaller set makes room for a pod."""
+        """Return a lower bound of the number of units that have to leave to make room for a pod."""
         use = self.use_of(node, layout.left)
         clients = (client, *layout.arrivals.get(node, ()))
         places = self.places(client, node)

@@ -221,8 +221,8 @@ class _Planner:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[int, ...]:
-        """Return a sort key for candidates: the priority of the work that they end, the work that a
-        restart repeats, and its age.
+        """Return a sort key for candidates: the priority of the work that they end, how much work
+        is lost, and its age.
         """
         units = [departure.unit for departure in candidate]
         pods = [pod for unit in units for pod in unit.pods]

@@ -20,7 +20,7 @@ def table(
 
     A table that is wider than the canvas is printed in blocks of columns, each of which begins with
     the first ``repeated`` columns; if none are repeated, its lines are cut. Raises UsageError if it
-    has no column to sort by.
+    does not have the column of ``--sort-by``.
     """
     rows = [[printable(cell) for cell in row] for row in rows]
     if canvas.sort_by is not None:

@@ -33,8 +33,8 @@ class BoundPod(Struct, frozen=True):
 
 
 PlacementCache = dict[Hashable, BoundPod | None]
-"""The pods that got a node, and None for the others, by the pod and the history of the cluster up
-to then.
+"""The results of tries, by the pod and the changes of the cluster before it: the bound pod, or None
+for a pod that got no node.
 """
 
 

@@ -147,7 +147,9 @@ def find_wider_requests(
 def _wider_finding(
     name: str, matching: Sequence[NewDevices], version: str, edits: Sequence[ObjectEdit | None]
 ) -> Finding:
-    """Return the finding on an object. It has the edits only if each class of it has one."""
+    """Return the finding on an object. It has the edits only if there is one for each class of the
+    object.
+    """
     kinds = " and ".join(each.kind.about for each in matching)
     attributes = "; ".join(map(_describe_attributes, matching))
     proven = tuple(edit for edit in edits if edit is not None)

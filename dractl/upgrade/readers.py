@@ -27,7 +27,7 @@ class Read(Struct, frozen=True):
     by: Place
     """The kind of the place."""
     path: Path
-    """The path of the place: of the expression, of the constraint, or of the amounts."""
+    """The path of the expression, the constraint or the amounts."""
     text: str = ""
     """The expression of a selector."""
     drivers: frozenset[str] = frozenset()

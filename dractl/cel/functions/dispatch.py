@@ -26,8 +26,8 @@ from dractl.model import Quantity, SaturatingQuantity
 # Upstream implements these in the value itself (traits.Receiver, common/types/string.go), so the
 # error names no function.
 _BARE = {"contains", "startsWith", "endsWith", "matches"}
-# Implemented once for all overloads, so that the error names the function, or nothing for types
-# with a traits.Receiver.
+# Upstream implements these once for all overloads, so the error names the function, except for
+# types with a traits.Receiver.
 _NAMED = {"size", "sort", "@sortByAssociatedKeys"}
 _RECEIVERS = (str, Duration, Timestamp)
 

@@ -476,7 +476,7 @@ def _note_unread(cluster: Cluster) -> str:
 
 def _note_missing(row: Unread) -> str:
     """Return the sentence on slices or claims that the input lacks. It is empty if the input has
-    some, and does not show whether there are more.
+    some of them, since it is then unknown whether there are more.
     """
     if row.seen == "unseen" and row.kind == "ResourceSlice":
         lack = "the input has no ResourceSlices: whether these devices are published is unknown"

@@ -137,7 +137,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
 
 class MachineOptions(OptionGroup, frozen=True):
-    """The devices, nodes and drivers that count."""
+    """The devices, nodes and drivers that the question is about."""
 
     heading: ClassVar[str] = AGAINST
 
@@ -331,7 +331,7 @@ class _Request(Struct, frozen=True):
     selector: str | None
     """Labels of the subjects."""
     node: str | None
-    """The only node that counts, or None for all."""
+    """The only node that the question is about, or None for all."""
     answer: AnswerOptions
     printing: Printing
     aged: bool

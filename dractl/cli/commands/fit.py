@@ -324,7 +324,7 @@ def _load_cluster(
 
 
 def _note_wiring(added_nodes: Sequence[AddedNodes]) -> None:
-    """Print a notice on each described machine of which no document says where its devices are."""
+    """Print a notice on each described machine if no document says where its devices are."""
     for added in added_nodes:
         if added.description is not None and added.description.wiring is not None:
             terminal.add_aside(f"{added.source}: {added.description.wiring}")

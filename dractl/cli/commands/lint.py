@@ -697,8 +697,8 @@ class Job(Struct, frozen=True):
         has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
         )
-        # Kustomize builds and parts of repositories depend on files that are in no digest and in no
-        # batch.
+        # Kustomize builds, and parts of repositories, depend on other files, which belong to no
+        # batch and no digest of the cache.
         is_complete = not has_kustomization and is_whole(self.paths)
         is_single = len(self.paths) == 1 and not self.changed_files
         return lint_listed(

@@ -40,7 +40,7 @@ class ValuesOptions(OptionGroup, frozen=True):
     set_: Set = None
 
     def refuse_values(self) -> None:
-        """Raise UsageError for values that no chart is rendered with."""
+        """Raise UsageError if there are values, for a run that renders no charts."""
         if self.values or self.set_:
             raise UsageError("--values and --set cannot be combined with --no-render")
 

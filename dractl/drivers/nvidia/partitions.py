@@ -107,7 +107,7 @@ def partitions(
 
 
 def _largest_counts(profiles: Sequence[MigProfile]) -> dict[str, int]:
-    """Return the largest count of each capacity; none of a capacity that no source has for the
+    """Return the largest count of each capacity. A capacity is left out if it is unknown for the
     profile of the whole GPU.
     """
     if not profiles:

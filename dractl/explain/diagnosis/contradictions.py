@@ -144,8 +144,8 @@ def _decides(
     """Return True if a contradiction explains the first cause, or the subject would fit with the
     other value.
 
-    ``cause`` is the cause that it explains. If every node has another cause, many a single change
-    would let the subject fit, so only the cause on the nearest node counts.
+    ``cause`` is the cause that it explains. If every node has another cause, each of many changes
+    would let the subject fit, so only the cause on the nearest node is compared.
     """
     if isinstance(first, Mixed):
         return first.nearest_cause is not None and first.nearest_cause.key == cause.key

@@ -307,7 +307,8 @@ def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
 
     Either ``attributes['d'].?x.orValue(…)`` with a default that hardly any condition accepts, or
     ``'x' in device.attributes['d'] && …``. The second form can stay within the server's cost limit
-    where the first does not, since the result of ``orValue`` counts as long as possible.
+    where the first does not, since the estimate takes the result of ``orValue`` to be as long as
+    possible.
     """
     attribute_type = next(
         (

@@ -135,14 +135,18 @@ class FixProblem(Struct, frozen=True):
         return self.case.names.request(ref)
 
     def editable_request(self, ref: RequestRef | None) -> EditablePart[Request] | None:
-        """Return a request or alternative where people wrote it; None where nobody can."""
+        """Return a request or alternative in the object that people wrote; None without such an
+        object.
+        """
         claim = None if ref is None else self.case.claims.get(ref.claim)
         view = None if claim is None else self._claim(claim)
         request = None if view is None else view.request(str(ref))
         return None if view is None or request is None else EditablePart(view.subject, request)
 
     def editable_constraints(self, claim: PodClaim) -> list[EditablePart[Constraint]]:
-        """Return a claim's constraints where people wrote them; none where nobody can."""
+        """Return a claim's constraints in the object that people wrote; empty without such an
+        object.
+        """
         view = self._claim(claim)
         return [] if view is None else [EditablePart(view.subject, c) for c in view.constraints]
 

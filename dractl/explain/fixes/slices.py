@@ -39,7 +39,7 @@ from dractl.scheduler.verdict import NodeVerdict
 _MAX_NAMED_NODES = 5  # in a title
 # An annotation of a slice that stays, by which the scheduler notices the deletion of others
 _DELETED_ANNOTATION = "deleted-duplicates"
-# Slices created for a trial; nothing bounds the count that a slice announces
+# Slices created for a trial, since a slice can announce any number of slices
 _MAX_CREATED_SLICES = 128
 
 

@@ -343,7 +343,7 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
         placement = place_first(state, answer.subject.name, pods, explainer.features, len(pods))
         if placement.undecided:
             return None
-        # A pending pod takes room in a quota, which its equals then get in this count.
+        # With a quota, equal pods can fare differently, since each takes a part of it.
         if not placement.fits and len(classes) == 1 and not state.has("ResourceQuota"):
             unschedulable |= classes
         fits, state = fits + placement.fits, placement.state

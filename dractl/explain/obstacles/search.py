@@ -414,8 +414,8 @@ def _signature(demand: Demand) -> object:
 def _put_count_for_constraints(
     is_enough: Callable[[Sequence[Demand]], bool], needed: list[Demand], count: Count
 ) -> list[Demand]:
-    """Return the needed demands, with one for a lower count in place of constraints that it would
-    meet.
+    """Replace constraints among the needed demands by a demand for a lower count, if fewer demands
+    are then needed.
 
     A single device meets any constraint.
     """

@@ -145,7 +145,9 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     tolerates: tuple[str, ...] = ()
     """Tolerations of the pod that resemble the taint but do not match it."""
     claim_tolerates: tuple[str, ...] = ()
-    """Such tolerations of its requests; they count for devices only."""
+    """Tolerations of its requests that have the key of the taint; they apply to devices, not to
+    nodes.
+    """
 
     @property
     def shortage(self) -> int:

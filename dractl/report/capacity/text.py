@@ -356,7 +356,7 @@ def wide(
 
 def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False) -> str:
     """Return how many copies fit, where, the obstacles of the next one, and the unused devices;
-    with ``every``, all of these.
+    with ``every``, nothing of this is shortened.
     """
     copies = report.fit
     fits_enough = report.count >= (report.replicas or 1)

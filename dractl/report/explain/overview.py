@@ -37,8 +37,8 @@ def table(
     """Return a row for each answer with its first reason, one for the first fix that several
     answers have in common, and a summary. On a terminal of ``screen`` lines no line is wider than
     the canvas. Messages are wrapped, and shortened only if the table would not fit on the terminal
-    with the prompt. After that, empty lines are left out, and then fixes, those for the fewest pods
-    first, until each subject has its line.
+    with the prompt. If it still does not fit, fixes are left out, those for the fewest pods first,
+    and then the empty line above the summary.
     """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)
@@ -122,7 +122,7 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    same = 0  # the number of answers so far with the same fix as the next one
+    same = 0  # the number of answers just before this one with the same first fix
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
         if not e.fixes:
@@ -158,9 +158,9 @@ def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | Non
 def _fix(
     fix: Fix, subjects: int, pods: int, columns: _Columns, canvas: Canvas, *, most: bool = False
 ) -> _Row:
-    """Return the row of a fix: If several pods wait for it, the row has the number that fit after
-    it (``most`` if no other fix helps more). Otherwise it has the number of subjects above whose
-    first fix it is.
+    """Return the row of a fix. Where a fix helps several pods, the row says how many of them fit
+    after it (``most`` if no other fix helps more), else how many of the subjects above it the fix
+    is for.
     """
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:

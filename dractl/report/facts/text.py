@@ -12,7 +12,7 @@ from dractl.report.plain import plural, wrap
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, one line for each driver, those that dractl does not know first, and the
+    """Return the pack, a line for each driver, beginning with unknown drivers, and the number of
     old parts; with ``every``, each old part.
     """
     wide = max(len(line.name) for line in summary.drivers)

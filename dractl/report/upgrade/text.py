@@ -17,7 +17,9 @@ _MAX_ALIKE = 2
 counted.
 """
 _LINES = 2
-"""Maximum lines of a finding, an edit and a subject that was not compared; of another fix: one."""
+"""The maximum number of lines of a finding, of an edit, and of a subject that was not compared.
+Other fixes have one line.
+"""
 _OPEN = 3
 """Number of subjects that are named as not compared; the others are counted."""
 _MAX_OBJECTS = 12

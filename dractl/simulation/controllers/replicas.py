@@ -1,4 +1,4 @@
-"""Replicas of a workload: the number that it wants, and the pods that count."""
+"""Replicas of a workload: the number that it wants, and the pods that it has."""
 
 from collections.abc import Iterable, Sequence
 

@@ -2,9 +2,9 @@
 
 ## What it does
 
-If the claims of a pod are part of the run, finds two of them with `matchAttribute` on the same
-attribute, if one of the constraints covers a single device, and so can only be meant to align it
-with the devices of the other claim.
+Finds two claims of a pod with `matchAttribute` on the same attribute, if one of the constraints
+covers a single device: it can only be meant to align this device with those of the other claim.
+Both claims must be part of the run.
 
 ## Why is this bad
 

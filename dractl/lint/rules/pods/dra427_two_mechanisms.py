@@ -41,9 +41,9 @@ already uses.
 
 ## Source
 
-kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a resource that a node
-has allocatable is not asked of a class), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra (which
-keep separate accounts)
+kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit.go (a class does not provide
+a resource that is in the node's allocatable), pkg/kubelet/cm/devicemanager and pkg/kubelet/cm/dra
+(which keep separate accounts)
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def check(run: Run) -> Found:
                 of_plugin = drivers_of(resource)
                 if (
                     len(of_plugin) == 1 and of_plugin[0] in drivers
-                ):  # the other containers may ask for other hardware
+                ):  # otherwise the resource may be for other hardware than the claim
                     yield Advice(
                         pod.subject,
                         resource_path,

@@ -69,7 +69,7 @@ def _names(run: Run) -> set[str]:
     """Return the attributes and capacities of known drivers and of the slices of the run, without
     their domains.
 
-    A driver's name may have no dot either, so other words are not suspect.
+    Any other word without a dot may be the name of a driver.
     """
     names = {
         name.partition("/")[2]

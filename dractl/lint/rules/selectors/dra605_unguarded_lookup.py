@@ -2,10 +2,10 @@
 
 ## What it does
 
-If the class of a request is part of the run and accepts devices of every driver, evaluates the
-request's selectors on a device of each other driver that the slices and classes of the run name.
-That device has only the standard attributes. Attributes in a domain that belongs to no driver are
-not checked. With `--devices`, real devices are tried: DRA751.
+Checks the selectors of a request whose class is part of the run and accepts devices of every
+driver. For each other driver that the slices and classes of the run name, evaluates the selectors
+on a device that has only the standard attributes. Attributes in a domain that belongs to no driver
+are not checked. With `--devices`, real devices are tried: DRA751.
 
 ## Why is this bad
 

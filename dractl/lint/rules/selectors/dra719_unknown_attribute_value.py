@@ -2,11 +2,11 @@
 
 ## What it does
 
-Compares the literals of `==` and `in` with the values that the driver can publish, if its catalogue
-has all of them (`architecture`, `type`, `addressingMode`), product names with the known ones
-(`"H100"` is not a product name but part of `NVIDIA H100 80GB HBM3`, so neither `startsWith("H100")`
-nor `contains("h100")` is ever true), and MIG profiles with the form that NVML gives them: `1g.5gb`,
-not `mig-1g.5gb`.
+Compares the literals of `==` and `in` with the values that the driver can publish, for attributes
+whose values are all in its catalogue (`architecture`, `type`, `addressingMode`). MIG profiles must
+have the form that NVML gives them: `1g.5gb`, not `mig-1g.5gb`. Product names are compared with the
+known ones, in calls too. `"H100"` is only a part of the name `NVIDIA H100 80GB HBM3`, so neither
+`startsWith("H100")` nor `contains("h100")` is ever true.
 
 ## Why is this bad
 
@@ -33,8 +33,8 @@ stays pending.
 
 ## Source
 
-The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`; of MIG
-profiles NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
+The catalogues of dractl/drivers, each with its driver's source: `dractl rule DRIVER`. The form of
+MIG profiles: NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go (MigProfileInfo.String)
 """
 
 import re
@@ -152,9 +152,7 @@ def _advise_calls(read: Read, row: Row) -> Found:
 
 @lru_cache
 def _holds_for_none(condition: Program, name: str, attribute: str, values: tuple[str, ...]) -> bool:
-    """Return True if a condition is false for every device of a driver whose attribute has one of
-    the values.
-    """
+    """Return True if a condition on the attribute is false for each of its ``values``."""
     devices = (
         Device({"name": "device", "attributes": {attribute: {"string": value}}}) for value in values
     )
