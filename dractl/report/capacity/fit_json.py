@@ -12,7 +12,7 @@ from dractl.report.alignment.json import constraint_json
 from dractl.report.capacity.fit_report import FitReport
 
 
-def leftover_json(devices: StrandedDevices) -> dict[str, Any]:
+def free_devices_json(devices: StrandedDevices) -> dict[str, Any]:
     """Return free devices that make no further copy."""
     return {
         "driver": devices.driver,
@@ -41,7 +41,7 @@ def fit_value(report: FitReport, release: str) -> dict[str, Any]:
         "stops": plain(tuple(report.stops)),
         "schedulerMessage": fit.next_attempt.message,
         "preempts": [{"node": node, "pods": list(pods)} for node, pods in fit.preempts],
-        "stranded": [leftover_json(devices) for devices in report.stranded],
+        "stranded": [free_devices_json(devices) for devices in report.stranded],
         "unjudged": list(unjudged),
         "most": None
         if maximum is None

@@ -14,7 +14,7 @@ from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.report.canvas import Canvas
-from dractl.report.capacity.fit_json import leftover_json
+from dractl.report.capacity.fit_json import free_devices_json
 from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
 
@@ -59,7 +59,7 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
         value |= {"unjudged": list(answer.unjudged)} if answer.unjudged else {}
     if answer.filling is not None:
         value["copies"] = answer.filling.copies
-        value["stranded"] = [leftover_json(devices) for devices in answer.filling.stranded]
+        value["stranded"] = [free_devices_json(devices) for devices in answer.filling.stranded]
     if answer.autoscaler is not None:
         value["autoscaler"] = to_builtins(answer.autoscaler)
     return {**value, "answer": as_json(answer.explanation)}
