@@ -40,7 +40,7 @@ class Unit(Struct, frozen=True, eq=False):
     """The workload that recreates the pods; None for a bare pod, which can only end."""
 
     loss: int = 0
-    """The rank of the work that a restart repeats, which depends on the kind of owner; see
+    """The rank of the work that a restart loses: 0 for the least, 3 for the most; see
     :func:`_rank_loss`.
     """
 
@@ -151,7 +151,9 @@ class Protection:
         budgets = [budget for budget in self.budgets if budget.selects(pod)]
         if len(budgets) > 1:
             names = ", ".join(budget.name for budget in budgets)
-            return f"PodDisruptionBudgets {names} select it: the eviction API refuses two"
+            return (
+                f"PodDisruptionBudgets {names} select it: the eviction API refuses a pod with two"
+            )
         return next(filter(None, (_object_to_eviction(budget, pod) for budget in budgets)), "")
 
     def _by_job(self, pod: Pod) -> str:
@@ -277,7 +279,7 @@ def _make_unit(pods: Iterable[Pod], gang: str, active: Counter[WorkloadKey]) -> 
 
 
 def _rank_loss(workload: WorkloadKey | None, gang: str, active: Counter[WorkloadKey]) -> int:
-    """Rank the work that a restart repeats: 0 for one of several replicas, 3 for a gang."""
+    """Rank the work that a restart loses: from 0 for one of several replicas to 3 for a gang."""
     if gang:
         return 3
     if workload is None or workload[0] in ("Deployment", "ReplicaSet", "ReplicationController"):

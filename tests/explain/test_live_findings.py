@@ -303,8 +303,8 @@ def test_the_newest_class_of_an_extended_resource_counts() -> None:
     answer = explain(old, newer, TWO, node("node-1"), pod_with_resource("1"))
     assert not answer.fits
     assert (
-        f"classes gpu, newer all have the extendedResourceName {RESOURCE}: the newest counts, newer"
-        in answer.notes
+        f"classes gpu, newer all have the extendedResourceName {RESOURCE}:"
+        " kube-scheduler uses the newest, newer" in answer.notes
     )
 
 

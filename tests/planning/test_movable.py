@@ -75,7 +75,10 @@ def test_annotations(annotation: str, value: str, stays: bool) -> None:
         ([budget(disruptionsAllowed=1)], ""),
         ([budget(disruptionsAllowed=1, observedGeneration=0)], "has no status for its spec yet"),
         ([budget(selector={"matchLabels": {"app": "y"}})], ""),
-        ([budget("a", disruptionsAllowed=1), budget("b", disruptionsAllowed=1)], "refuses two"),
+        (
+            [budget("a", disruptionsAllowed=1), budget("b", disruptionsAllowed=1)],
+            "refuses a pod with two",
+        ),
     ],
 )
 def test_budgets(budgets: list[dict[str, Any]], reason: str) -> None:

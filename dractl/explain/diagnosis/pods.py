@@ -131,7 +131,8 @@ def note_lower_priority_holders(case: Case, ranked: Sequence[Cause]) -> Iterator
 
 
 def note_rival_classes(case: Case) -> Iterator[str]:
-    """Yield a note on which of several classes with one extended resource name counts.
+    """Yield a note if several classes have one extended resource name: which of them the scheduler
+    uses.
 
     Upstream: dynamic-resource-allocation/deviceclass/extendedresourcecache.
     """
@@ -142,8 +143,8 @@ def note_rival_classes(case: Case) -> Iterator[str]:
         )
         if len(named) > 1 and resource in (backing := backing_classes(classes, features)):
             yield (
-                f"classes {', '.join(named)} all have the extendedResourceName {resource}: the"
-                f" newest counts, {backing[resource].metadata.name}"
+                f"classes {', '.join(named)} all have the extendedResourceName {resource}:"
+                f" kube-scheduler uses the newest, {backing[resource].metadata.name}"
             )
 
 

@@ -345,8 +345,8 @@ class HeldByOthers(HeldDevices, frozen=True, kw_only=True):
             namespace = holder.claim.partition("/")[0]
             yield NextStep(
                 f"have the owner of {holder.consumer} end it, or what it runs: claim"
-                f" {holder.claim} is reserved for it, so to delete the claim would only leave it"
-                " Terminating",
+                f" {holder.claim} is reserved for it, so deleting the claim would only leave the"
+                " claim Terminating",
                 quote_command("kubectl get {} {} -n {}", resource, name, namespace),
             )
         yield NextStep(

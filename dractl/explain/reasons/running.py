@@ -53,14 +53,14 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         "not-prepared",
         "the kubelet cannot prepare the pod's devices",
         "The scheduler has done its part. The kubelet asks the driver on the node to prepare the"
-        " devices, and it does not answer, is not registered, or refuses the claim's configuration"
-        " or the device; or the container runtime does not find what the driver wrote for it (CDI)."
-        " Containers do not start until it succeeds; the kubelet tries again by itself.",
+        " devices, and the driver does not answer, is not registered, or refuses the device or the"
+        " claim's configuration; or the container runtime does not find the driver's CDI file. The"
+        " containers start only after this succeeds; the kubelet retries it by itself.",
         "kubectl describe pod -n NS NAME (FailedPrepareDynamicResources, Failed); dractl discover"
         " --check on the node",
-        "Start the driver where it does not run. Where it refuses, its words are the cause: dractl"
-        " says what they mean where it knows them, and the driver's log tells the rest. Where CDI"
-        " files that were there are gone, recreate the pod.",
+        "Start the driver where it does not run. Where it refuses, its message has the cause:"
+        " dractl explains the messages that it knows, and the driver's log has the details. Where"
+        " CDI files that existed are gone, recreate the pod.",
         Progress.STOPPED,
     )
     steps_beside_fixes = True
@@ -600,8 +600,8 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "device-unhealthy",
         "a device of the pod is unhealthy",
-        "The driver tells the kubelet about the health of its devices, and says of one that the pod"
-        " has that it is unhealthy. The container keeps running until somebody ends it.",
+        "The driver has reported to the kubelet that a device of the pod is unhealthy. The"
+        " container keeps running until somebody ends it.",
         "kubectl get pod -n NS NAME -o"
         " jsonpath='{.status.containerStatuses[*].allocatedResourcesStatus}'",
         "Drain the device: delete the pod, keep others away with a DeviceTaintRule, and reset or"

@@ -300,8 +300,8 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
         if self.event:
             yield NextStep(
                 f"get the DRA driver on {self.on[0]} running and registered again: the kubelet"
-                " cannot unprepare the claims before, and to delete the pod by force leaves its"
-                " devices in an unknown state",
+                " cannot unprepare the claims until then, and deleting the pod by force would leave"
+                " its devices in an unknown state",
                 pods_on(self.on[0]),
             )
             return
@@ -309,8 +309,8 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
             namespace, _, name = self.pods[0].partition("/")
             yield NextStep(
                 f"see why the controller that set finalizer {abbreviate(self.finalizers)} does not"
-                " remove it; only if it is gone for good, remove the finalizer: to delete by force"
-                " does nothing against it",
+                " remove it, and remove it yourself only if that controller is gone for good;"
+                " deleting the pod by force does not remove it",
                 quote_command("kubectl get pod {} -n {} -o yaml", name, namespace),
             )
             return
