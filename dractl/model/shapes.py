@@ -25,8 +25,8 @@ MIG: Final = "mig-"
 
 _COUNTED_ONCE = f"each kind once, with a count from 1 to {MAX_DEVICES}"
 _ALLOWED = (
-    "a shape ends in @pcieRoot or @numaNode, which all its devices have to share, in @none for no "
-    "alignment, or in nothing for the closest that a node has"
+    "a shape ends in @pcieRoot or @numaNode if all its devices have to share one, or in @none for "
+    "no alignment; without an ending it takes the closest alignment that a node has"
 )
 _PREFIX = "resource.kubernetes.io/"  # of the attributes in the constraints
 _MAX_LISTED = 8  # DeviceClasses in a hint
@@ -61,7 +61,7 @@ def split_list(text: str) -> list[str]:
     """Split a list of shapes and names; a comma either separates two of them or belongs to a shape.
 
     ``gpu=2,nic=1`` is one shape; ``gpu=2,gpu=4``, ``pair,gpu=1+nic=1`` and ``gpu=2@none,nic=1`` are
-    two, since a kind occurs in a shape once, a name has no count, and a constraint ends a shape.
+    two: a kind occurs only once in a shape, ``pair`` is a name, and a constraint ends a shape.
     """
     return [shape for part in _SEPARATED.split(text) for shape in _shapes_of(part) if shape]
 

@@ -96,7 +96,7 @@ class DeviceOptions(OptionGroup, frozen=True):
 
     @property
     def wanted_drivers(self) -> list[str]:
-        """Return the drivers whose devices count; empty for all."""
+        """Return the drivers whose devices are used; empty for all."""
         return [] if self.driver_names == ("all",) else list(self.driver_names)
 
     def parse_drivers(self) -> DriverChoice:
@@ -132,9 +132,9 @@ def command(
 ) -> None:
     """Compile a device selector, estimate its cost, and try it on devices.
 
-    Prints the API server's verdict with the place of each error, the type and the cost against the
-    limit; for the devices true, false or an error, with the part of the expression that decided and
-    the values it saw.
+    Prints the API server's verdict with the place of each error, the type, and the cost compared
+    with the limit. For each device prints true, false or an error, with the part of the expression
+    that decided and the values it saw.
 
     Exits with 1 if the API server rejects the expression, if it fails on a device, or if it is true
     on none.

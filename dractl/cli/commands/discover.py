@@ -60,7 +60,7 @@ Hardware = Annotated[
     Option(
         "--hardware",
         metavar="SPEC",
-        help="Show a described machine, such as dgx-h100; as in `dractl render`, but one.",
+        help="Show one described machine, such as dgx-h100; named as for `dractl render`.",
         autocompletion=completing.offer_lazily(completing.machines),
     ),
 ]
@@ -84,8 +84,9 @@ Suggest = Annotated[
         metavar="SHAPE[;SHAPE...]",
         help=(
             "Print the claim with the closest alignment for a shape such as gpu=2,nic=1 or"
-            " mig=7x1g.10gb, or with the one that it demands (gpu=2,nic=1@pcieRoot, @numaNode,"
-            " @none); `largest`; or `all`, the usual shapes."
+            " mig=7x1g.10gb, or with the alignment that the shape demands (gpu=2,nic=1@pcieRoot,"
+            " @numaNode, @none). `largest` is the largest shape that can be aligned, `all` the"
+            " usual shapes."
         ),
     ),
 ]
