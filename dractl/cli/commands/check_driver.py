@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 from dractl.cli import common, completing, terminal
 from dractl.cli.commands import lint as lint_command
 from dractl.cli.headings import ACTIONS, INPUT, OUTPUT, TOOLS, OptionGroup
-from dractl.cli.options.cluster_input import Access
+from dractl.cli.options.access import Access
 from dractl.cli.options.printing import Printing
 from dractl.cli.options.release import ReleaseOptions, choose_target
 from dractl.driver_checks.judgement import Subject, report_on_driver

@@ -20,7 +20,8 @@ from dractl.capacity.templates import count_template_copies
 from dractl.cli import common, completing, terminal, watching
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.access import Access
+from dractl.cli.options.cluster_input import Cluster, ClusterInput
 from dractl.cli.options.device_sources import load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions

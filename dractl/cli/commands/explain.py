@@ -12,7 +12,8 @@ from dractl.cli import common, completing, terminal, watching
 from dractl.cli.app import MAX_REPETITIONS
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import autoscaler, cluster_input, driver_options
-from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.access import Access
+from dractl.cli.options.cluster_input import Cluster, ClusterInput
 from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cli.options.values import ValuesOptions

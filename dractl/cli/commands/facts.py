@@ -2,26 +2,28 @@
 date, and what in a cluster is newer.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from dractl import facts
 from dractl.cli import common, terminal
 from dractl.cli.headings import ACTIONS, AGAINST
-from dractl.cli.options.cluster_input import KubeconfigOptions
+from dractl.cli.options.access import KubeconfigOptions
 from dractl.cli.options.printing import Printing, output_option
-from dractl.cluster.sources import list_unread_files
-from dractl.cluster.state import ClusterState
 from dractl.errors import UsageError
 from dractl.facts.summary import summary
-from dractl.inputs.reading import read_files
 from dractl.model.releases import caveat
 from dractl.report.facts import text as facts_text
+
+if TYPE_CHECKING:
+    from dractl.cluster import ClusterState
 
 FORMATS = ("text", "json", "yaml")
 
@@ -77,6 +79,9 @@ def command(
     unread: list[dict[str, str]] = []
     release = None
     if files:
+        from dractl.cluster.sources import list_unread_files
+        from dractl.inputs.reading import read_files
+
         inputs = read_files(files, stdin=stdin)
         objects = [document.value for document in inputs.documents]
         unread = [row.as_json() for row in list_unread_files(inputs)]

@@ -19,7 +19,8 @@ from dractl.capacity.shapes import is_shape, place_closest, shape_copies
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import autoscaler, cluster_input, driver_options
-from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.access import Access
+from dractl.cli.options.cluster_input import Cluster, ClusterInput
 from dractl.cli.options.device_sources import assume_site_values, load_added_nodes
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import ReleaseOptions

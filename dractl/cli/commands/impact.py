@@ -10,7 +10,8 @@ from typer import Argument, Exit, Option
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, INPUT, OptionGroup
 from dractl.cli.options import cluster_input
-from dractl.cli.options.cluster_input import Access, Cluster, ClusterInput
+from dractl.cli.options.access import Access
+from dractl.cli.options.cluster_input import Cluster, ClusterInput
 from dractl.cli.options.printing import ExitZero, Printing, output_option
 from dractl.cli.options.release import ReleaseOptions
 from dractl.cli.options.values import ValuesOptions

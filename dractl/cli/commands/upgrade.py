@@ -17,7 +17,7 @@ from dractl.cel import require
 from dractl.cli import common, completing, terminal
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OptionGroup
 from dractl.cli.options import cluster_input, driver_options
-from dractl.cli.options.cluster_input import Access
+from dractl.cli.options.access import Access
 from dractl.cli.options.printing import Printing, output_option
 from dractl.cli.options.release import GateOptions, warn_about_gates
 from dractl.cli.options.values import ValuesOptions

@@ -5,7 +5,7 @@ the devices of a machine.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from dractl.allocation import Features
 from dractl.allocation.features import MODELLED, schedulable_release
 from dractl.cel import require
 from dractl.cli import completing, terminal
-from dractl.cli.headings import INPUT, OptionGroup
+from dractl.cli.options.access import Access
 from dractl.cli.options.release import (
     ReleaseOptions,
     notify_if_newer,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dractl.cluster import ClusterState
-    from dractl.cluster.live import Live, Login
+    from dractl.cluster.live import Live
     from dractl.cluster.sources import Sources
     from dractl.inputs.charts import ValueChoice
 
@@ -82,46 +82,6 @@ Namespace = Annotated[
 AllNamespaces = Annotated[
     bool, Option("--all-namespaces", "-A", help="Subjects of every namespace.")
 ]
-Context = Annotated[
-    str | None,
-    Option(
-        "--context",
-        metavar="NAME",
-        help="Context of the kubeconfig.",
-        autocompletion=completing.contexts,
-    ),
-]
-Kubeconfig = Annotated[str | None, Option("--kubeconfig", metavar="FILE", help="Kubeconfig file.")]
-As = Annotated[
-    str | None, Option("--as", metavar="USER", help="Read the cluster as this user, like kubectl.")
-]
-AsGroup = Annotated[
-    list[str] | None,
-    Option("--as-group", metavar="GROUP", help="Read the cluster as a member of this group."),
-]
-
-
-class KubeconfigOptions(OptionGroup, frozen=True):
-    """The cluster that kubectl reaches."""
-
-    heading: ClassVar[str] = INPUT
-
-    context: Context = None
-    kubeconfig: Kubeconfig = None
-
-
-class Access(KubeconfigOptions, frozen=True):
-    """The cluster that kubectl reaches, and the user who reads it."""
-
-    user: As = None
-    groups: AsGroup = None
-
-    @property
-    def login(self) -> Login:
-        """Return the login of kubectl."""
-        from dractl.inputs.kubectl import Login
-
-        return Login(self.context, self.kubeconfig, self.user, tuple(self.groups or ()))
 
 
 class Cluster(Struct, frozen=True):
