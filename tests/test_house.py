@@ -317,6 +317,7 @@ SEAMS = {
     "manifests/files.py": "archives",
     "manifests/ignored.py": "pathspec loads every backend that is installed, and many folders have no patterns",
     "manifests/yamltext.py": "PyYAML takes a seventh of a start, and most documents are plain",
+    "migration/labels.py": "machines, which only the label of a product needs",
     "probes": "libraries and probes of a live node",
     "explain/reasons/limits.py": "drivers",
     "scheduler/cache.py": "CEL's library",

@@ -9,8 +9,6 @@ shared GPUs as nvidia.com/gpu, the name ends with ``-MIG-<profile>`` or ``-SHARE
 import re
 from functools import cache
 
-from dractl.machines.products import products
-
 PREFIX = "nvidia.com/"
 _PRODUCT, _MEMORY = "nvidia.com/gpu.product", "nvidia.com/gpu.memory"
 _FAMILY, _PRESENT = "nvidia.com/gpu.family", "nvidia.com/gpu.present"
@@ -19,6 +17,8 @@ _ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
 
 @cache
 def _products() -> dict[str, str]:
+    from dractl.machines.products import products  # few pods select a product
+
     names = [str(product.facts.get("name", "")) for product in products().values()]
     return {
         "-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", name).split()): name for name in names if name

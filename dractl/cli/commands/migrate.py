@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,6 @@ from dractl.cli.rendering import Concern, Rendering
 from dractl.errors import InputError, UsageError
 from dractl.facts import current
 from dractl.garbage import pause_collection
-from dractl.inputs.charts import ValueChoice
 from dractl.manifests import FileFilter, Inputs, Skipped, load_readable
 from dractl.manifests.content import read_file
 from dractl.manifests.files import Entry, list_files
@@ -40,6 +39,9 @@ from dractl.model import Target
 from dractl.model.releases import GATES
 from dractl.program import program_name
 from dractl.report.objects import to_yaml
+
+if TYPE_CHECKING:
+    from dractl.inputs.charts import ValueChoice
 
 FORMATS = ("text", "json", "yaml")
 _DOMAINS = (
@@ -172,7 +174,7 @@ class _Reader(Struct, frozen=True):
     stdin: bytes | None
     exclude: tuple[str, ...]
     target: Target
-    values: ValueChoice | None
+    values: "ValueChoice | None"
     """The values of charts on the command line and in the configuration."""
 
     def load(self) -> Inputs:
