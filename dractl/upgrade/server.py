@@ -158,8 +158,9 @@ def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
             value["apiVersion"] = versions[0]
     violations = validate(value, target, namespaces=namespaces, faults=item.faults)
     errors = tuple(violation for violation in violations if violation.type)
-    dropped_fields = () if errors else drop(dict(to_v1(value)), target)[1]
     doubts = tuple(violation.message for violation in violations if is_doubt(violation))
+    may_drop = not errors and (doubts or any(each.rule == "dropped-field" for each in violations))
+    dropped_fields = drop(dict(to_v1(value)), target)[1] if may_drop else ()
     gates = frozenset((dot_path(path), one.gate) for one in dropped_fields for path in one.paths)
     return ServerAnswer(errors, frozenset(path for path, _ in gates), doubts, gates)
 
