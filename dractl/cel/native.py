@@ -6,6 +6,7 @@ which objects cannot express, are YAML.
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,24 +54,49 @@ def function_names(declarations: Declarations) -> frozenset[str]:
 
 @cache
 def make(declarations: Declarations) -> Any:
+    """Return the ``cel_expr_python.cel.Env``. Releases that declare the same share one."""
+    formats = () if declarations.formats else tuple(_format_overloads())
+    return _build(
+        declarations.configuration(_table()[1]),
+        declarations.left_out.union(formats),
+        declarations.shared,
+    )
+
+
+def _format_overloads() -> Iterator[str]:
+    """Yield the overloads of named formats."""
+    return (row[1] for row in _table()[0] if row[1].startswith("format"))
+
+
+@cache
+def _build(configuration: str, left_out: frozenset[str], shared: bool) -> Any:
     """Build a ``cel_expr_python.cel.Env``."""
-    plain, generic = _table()
-    kinds = {name: cel.Type(name) for name in {t for row in plain for t in (*row[3], row[4])}}
     functions: dict[str, list[Any]] = {}
-    for function, overload, member, operands, result in plain:
-        if overload not in declarations.left_out and (
-            declarations.formats or not overload.startswith("format")
-        ):
-            functions.setdefault(function, []).append(
-                cel.Overload(
-                    id=overload,
-                    parameters=[kinds[name] for name in operands],
-                    is_member=member,
-                    return_type=kinds[result],
-                )
-            )
+    for function, overload, declared in _overloads():
+        if overload not in left_out:
+            functions.setdefault(function, []).append(declared)
     return cel.NewEnv(
-        config=cel.NewEnvConfigFromYaml(declarations.configuration(generic)),
+        config=cel.NewEnvConfigFromYaml(configuration),
         functions=[cel.FunctionDecl(name, overloads) for name, overloads in functions.items()],
-        descriptor_pool=kubernetes(declarations.shared),
+        descriptor_pool=kubernetes(shared),
+    )
+
+
+@cache
+def _overloads() -> tuple[tuple[str, str, Any], ...]:
+    """Return the function, the name and the declaration of each overload of the table."""
+    plain, _ = _table()
+    kinds = {name: cel.Type(name) for name in {t for row in plain for t in (*row[3], row[4])}}
+    return tuple(
+        (
+            function,
+            overload,
+            cel.Overload(
+                id=overload,
+                parameters=[kinds[name] for name in operands],
+                is_member=member,
+                return_type=kinds[result],
+            ),
+        )
+        for function, overload, member, operands, result in plain
     )
