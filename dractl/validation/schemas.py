@@ -48,16 +48,18 @@ class Schemas:
         self._files: dict[str, dict[str, Any]] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._kinds: dict[str, tuple[str, ...]] = {}
+        self._tops: dict[tuple[str, str], Record | None] = {}
 
     def kind(self, api_version: str, kind: str) -> Record | None:
         """Return the type of a top-level kind; None if this release has no such kind in that group
         and version.
         """
-        file = _file(api_version)
-        if kind not in self.kinds(file):
-            return None
-        shape = self._shape(file, kind)
-        return shape if isinstance(shape, Record) else None
+        key = (api_version, kind)
+        if key not in self._tops:
+            file = _file(api_version)
+            shape = self._shape(file, kind) if kind in self.kinds(file) else None
+            self._tops[key] = shape if isinstance(shape, Record) else None
+        return self._tops[key]
 
     def versions(self, kind: str) -> tuple[str, ...]:
         """Return every apiVersion of the release that has the kind, newest first."""

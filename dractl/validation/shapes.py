@@ -64,8 +64,9 @@ class Record:
         if type(value) is not dict:
             misfits.append(Mismatch(tuple(path), self, value))
             return
+        fields = self._fields
         for name, item in value.items():
-            shape = self._fields.get(name) or self.field(name)
+            shape = fields.get(name) or self.field(name)
             if shape is None:
                 misfits.append(Mismatch((*path, name), self, item, unknown=True))
             elif item is not None and type(item) is not shape.plain:
