@@ -60,9 +60,12 @@ class PrepareFailure(Struct, frozen=True):
 
     @property
     def claim(self) -> str:
-        """The name of the claim that the driver refuses; "" if the kubelet does not name it."""
+        """The name of the claim that the driver refuses; "" if the kubelet does not name it.
+
+        Kubelets up to 1.33 write its namespace before it (kubernetes/kubernetes#124090).
+        """
         match = _FAILED_CLAIM.search(self.words)
-        return match["claim"] if match is not None else ""
+        return match["claim"].rpartition("/")[2] if match is not None else ""
 
     @property
     def gate(self) -> str | None:

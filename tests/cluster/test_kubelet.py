@@ -39,6 +39,18 @@ def test_events_say_whether_a_driver_is_missing_silent_or_refuses(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "NodePrepareResources failed for ResourceClaim rdma-demo: no such device",
+        # kubernetes/kubernetes#124090, of kubelet 1.29
+        "NodePrepareResources failed for claim default/rdma-demo: no such device",
+    ],
+)
+def test_a_refusal_names_the_claim_in_the_words_of_every_release(words: str) -> None:
+    assert parse_prepare_failure(f"{LEAD}{words}").claim == "rdma-demo"
+
+
+@pytest.mark.parametrize(
     ("message", "dependency"),
     [
         (
