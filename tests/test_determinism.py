@@ -64,7 +64,7 @@ FORMS = {
 
 
 def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
-    """Write a cluster, one file for each kind, and a repository for Flux, whose files are written
+    """Write a cluster, two files for each kind, and a repository for Flux, whose files are written
     in an order or in the opposite one. Return the names of the cluster's files.
     """
     write_repository(folder / "repository", is_reversed=is_reversed)
@@ -80,9 +80,12 @@ def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
     kinds: dict[str, list[Any]] = {}
     for value in objects:
         kinds.setdefault(value["kind"], []).append(value)
+    names = []
     for kind, items in kinds.items():
-        text = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
-        (folder / f"{kind}.json").write_text(text)
+        for part in range(2 if len(items) > 1 else 1):
+            names.append(f"{kind}-{part}.json")
+            some = {"kind": "List", "apiVersion": "v1", "items": items[part::2]}
+            (folder / names[-1]).write_text(json.dumps(some))
     for name in ("one", "two", "three"):
         (folder / f"{name}.yaml").write_text(CLAIM.replace("NAME", name))
     (folder / "rule.yaml").write_text(RULE)
@@ -93,7 +96,7 @@ def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
         ]
         text = json.dumps({"kind": "List", "apiVersion": "v1", "items": snapshot})
         (folder / f"snapshot-{generation}.json").write_text(text)
-    return [f"{kind}.json" for kind in kinds]
+    return names
 
 
 def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
@@ -121,7 +124,7 @@ def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
         ["lint", "repository"],
         ["lint", *manifests, *dump],
         ["lint", "--jobs", "2", *manifests],
-        ["check-driver", "snapshot-1.json", "snapshot-2.json", "--classes", "DeviceClass.json"],
+        ["check-driver", "snapshot-1.json", "snapshot-2.json", "--classes", "DeviceClass-0.json"],
         ["check-driver", "snapshot-1.json", "--chart", "repository/charts/trainer"],
         ["check-driver", "--cluster", *files],
         ["check-driver", "--cluster", *together],

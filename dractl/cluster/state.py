@@ -162,9 +162,10 @@ class ClusterState:
         """Return the state that loaded documents describe.
 
         Objects that no API server has stored get its defaults. If an object comes twice, the later
-        one counts. Objects without a namespace get ``namespace`` (kubectl's ``-n``). Raises
-        InputError for an object without a valid name: without that object, the answer would be
-        about another cluster.
+        one counts. Objects of several files are sorted by their names, as a server lists them, so
+        that an answer does not depend on the order of files. Objects without a namespace get
+        ``namespace`` (kubectl's ``-n``). Raises InputError for an object without a valid name:
+        without that object, the answer would be about another cluster.
         """
         kinds: dict[str, dict[Key, Raw]] = {}
         files: dict[int, str] = {}
@@ -179,6 +180,8 @@ class ClusterState:
                 raise no_name_error(document)
             check_document(document, safe_names)
             files[id(value)] = document.file
+        if len(set(files.values())) > 1:
+            kinds = {kind: dict(sorted(objects.items())) for kind, objects in sorted(kinds.items())}
         return cls(kinds, release=_kubelet_release(kinds.get("Node", {}).values()), files=files)
 
     # -- objects as they were read --

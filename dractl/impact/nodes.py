@@ -65,7 +65,8 @@ def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuest
             f"no node {name}" + (f"; did you mean {near[0]}?" if near else ""),
             hint=f"the input has {', '.join(sorted(names - {''})[:8]) or 'no nodes'}",
         )
-    pods = tuple(p for p in state.pods.values() if p.node_name == name and not p.has_ended)
+    on_node = [pod for pod in state.pods.values() if pod.node_name == name and not pod.has_ended]
+    pods = tuple(sorted(on_node, key=lambda pod: pod.key))  # in the order of kubectl drain
     drivers = dict.fromkeys(d for pod in pods for d in list_drivers_to_unprepare(state, pod))
     plugins = {driver: find_plugin(state, driver, name) for driver in drivers}
     return NodeInQuestion(state, features, name, pods, plugins)

@@ -231,6 +231,11 @@ class _Output(Struct, frozen=True):
         return "\n\n".join(block for block in blocks if block)
 
 
+def _sort_by_name(documents: Sequence[Document]) -> list[Document]:
+    """Return documents in the order in which a server lists objects, whatever their files are."""
+    return sorted(documents, key=lambda one: (one.kind, one.namespace, one.name))
+
+
 def _load(inputs: InputOptions, login: Login) -> Subject:
     """Load the inputs about the driver. Raises DractlError."""
     from dractl.driver_checks.installation import Objects
@@ -244,7 +249,7 @@ def _load(inputs: InputOptions, login: Login) -> Subject:
     documents: Sequence[Document] = ()
     sources = [(path, read.documents) for path, read in snapshots.items()]
     if inputs.cluster:
-        documents = dump[0].documents if dump else _load_cluster(login)
+        documents = _sort_by_name(dump[0].documents) if dump else _load_cluster(login)
         sources = [(CLUSTER_NAME, tuple(documents))]
     publication = (
         read_publication(sources, inputs.driver)
