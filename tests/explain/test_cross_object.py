@@ -59,7 +59,8 @@ def replica(
     return made
 
 
-def test_a_rollout_waits_for_its_old_replicas() -> None:
+def rollout(*machines: dict[str, Any], selector: dict[str, str] | None = None) -> Explanation:
+    """Explain the new replica of a rolling update, whose old replica holds the device of node a."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     deployment = {
         "apiVersion": "apps/v1",
@@ -67,12 +68,36 @@ def test_a_rollout_waits_for_its_old_replicas() -> None:
         "metadata": {"name": "web", "namespace": "ml"},
         "spec": {"strategy": strategy, "template": {"spec": {"containers": []}}},
     }
-    objects = (*machine("a"), ONE, claim_of("old"), replica("old", "web-1"), deployment)
-    answer = explain(*objects, replica("p", "web-2", where=None))
+    new = replica("p", "web-2", where=None)
+    if selector is not None:
+        new["spec"]["nodeSelector"] = selector
+    return explain(*machines, ONE, claim_of("old"), replica("old", "web-1"), deployment, new)
+
+
+def test_a_rollout_waits_for_its_old_replicas() -> None:
+    answer = rollout(*machine("a"))
     assert answer.reasons[0].code == "device-in-use"
     assert answer.reasons[1].code == "rollout-waits"
     assert answer.headline.startswith("the rolling update of Deployment ml/web waits for itself")
     assert "maxSurge 1, maxUnavailable 0" in answer.headline
+
+
+def test_a_rollout_waits_beside_nodes_that_refuse_the_pod() -> None:
+    """Three nodes have a taint, and only the old replica is in the way on the fourth."""
+    tainted = [each for name in "bcd" for each in machine(name)]
+    for each in tainted:
+        if each["kind"] == "Node":
+            each["spec"] = {"taints": [{"key": "x", "effect": "NoSchedule"}]}
+    answer = rollout(*machine("a"), *tainted)
+    assert answer.reasons[0].code == "node-filter"
+    assert answer.headline.startswith("the rolling update of Deployment ml/web waits for itself")
+
+
+def test_a_rollout_to_nodes_that_refuse_the_new_replica_does_not_wait_for_itself() -> None:
+    """No node has the label that the new template wants: the end of the old replica changes nothing."""
+    answer = rollout(*machine("a"), *machine("b", pool="cpu"), selector={"pool": "gpu"})
+    assert "nodeSelector wants pool=gpu" in answer.headline
+    assert "rollout-waits" not in [reason.code for reason in answer.reasons]
 
 
 def test_a_replica_of_another_workload_is_no_rollout() -> None:
@@ -231,6 +256,15 @@ def test_a_terminating_holder_is_the_cause() -> None:
     assert any("--force" in step["command"] for step in as_json(answer)["next"])
 
 
+def test_a_holder_without_a_node_does_not_terminate_slowly() -> None:
+    """No kubelet has to end it, so nothing is forced."""
+    leaving = replica("old", "web-1", deletionTimestamp="2026-01-01T00:00:00Z")
+    del leaving["spec"]["nodeName"]
+    answer = explain(*machine("a"), ONE, claim_of("old"), leaving, pod("p", USES))
+    assert answer.headline.startswith("does not fit on the only node")
+    assert [reason.code for reason in answer.reasons] == ["device-in-use"]
+
+
 def test_a_claim_on_a_deleted_node_is_the_cause() -> None:
     pinned = claim(
         "c", request("r", "gpu"), status=allocation("lost", ("gpu.example.com", "gpu-0"), pod="x")
@@ -277,6 +311,25 @@ def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     assert answer.verdict == "allocatable"
     assert "has not tried the pod" in answer.headline
     assert any("kube-scheduler" in step.text for step in answer.next)
+
+
+@pytest.mark.parametrize(("template", "is_added"), [({}, True), ({"pool": "gpu"}, False)])
+def test_a_node_selector_that_the_template_lacks_comes_from_admission(
+    template: dict[str, str], is_added: bool
+) -> None:
+    """Kubernetes plugin/pkg/admission/podnodeselector adds one."""
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web-2", "namespace": "ml"},
+        "spec": {"template": {"spec": {"containers": [], "nodeSelector": template}}},
+    }
+    asking = replica("p", "web-2", where=None)
+    asking["spec"]["nodeSelector"] = {"pool": "gpu"}
+    answer = explain(*machine("a"), ONE, owner, asking)
+    assert answer.reasons[0].code == "node-filter"
+    assert ("added-by-admission" in [reason.code for reason in answer.reasons]) is is_added
+    assert ("admission added it" in answer.headline) is is_added
 
 
 def test_there_is_always_a_next_step() -> None:

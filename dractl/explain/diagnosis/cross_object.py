@@ -64,6 +64,7 @@ _DRIVER_MARKS = (
 )  # words in the names of drivers' DaemonSets and of their namespaces
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
 _DAEMON_SET = "DaemonSet"  # each of its pods runs on another node, so none is in the way of another
+_OCCUPANCY = (DeviceInUse, AllNeedsFree, CountersShort)  # causes that end when holders let go
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
 MAX_NODES_COMPARED = 8  # the maximum number of nodes with one label that are compared
 
@@ -166,13 +167,11 @@ def _find_replicas_in_the_way(
         yield from anti_affine
         return
     owner = case.question.pod.workload
-    occupancy = [
-        cause for cause in ranked if isinstance(cause, DeviceInUse | AllNeedsFree | CountersShort)
-    ]
+    occupancy = [cause for cause in ranked if isinstance(cause, _OCCUPANCY)]
     if owner is None or not occupancy or owner[0] == _DAEMON_SET:
         return
     decisive = occupancy[0] is ranked[0]
-    if decisive or owner[0] == "Deployment":
+    if decisive or (owner[0] == "Deployment" and any(map(_is_only_occupied, findings))):
         holders = _active_holders(case, ranked)
         short = _find_group_without_room(case, occupancy, holders)
         rollout = _find_rollout(case, owner, holders)
@@ -182,6 +181,11 @@ def _find_replicas_in_the_way(
             yield rollout
         elif decisive:
             yield from _find_own_replicas(case, owner, holders)
+
+
+def _is_only_occupied(node: NodeFindings) -> bool:
+    """Return True for a node on which devices are held, and that does not refuse the pod."""
+    return not node.refuses_pod and any(isinstance(cause, _OCCUPANCY) for cause in node.causes)
 
 
 def _find_group_without_room(
