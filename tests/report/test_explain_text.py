@@ -115,6 +115,16 @@ def test_numeric_places_are_named() -> None:
     assert "    a   numa 0   1 gpu    ← nearest\n    a   numa 1   1 gpu\n" in text
 
 
+def test_devices_for_another_node_are_counted_with_the_reason() -> None:
+    devices = ({**device("gpu-0"), "nodeName": "a"}, {**device("gpu-1"), "nodeName": "b"})
+    published = slice_of("gpu.example.com", "a", *devices)
+    del published["spec"]["nodeName"]
+    published["spec"]["perDeviceNodeSelection"] = True
+    wanted = claim("c", request("gpu", "gpu.example.com", 2))
+    words = shown([GPU, node("a"), published, wanted], "claim/c").split()
+    assert "for this node 1 of 2 (the device is for another node)" in " ".join(words)
+
+
 def test_holders_are_shown_with_their_pods() -> None:
     text = shown([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 4))], "claim/c")
     assert "(1 held: claim ml/eval-x (pod eval))" in text
@@ -292,6 +302,29 @@ def test_fixes_for_few_pods_give_way_where_the_screen_has_no_line_for_each() -> 
     assert (
         overview.table(answers, Canvas(80), screen=5).count("    fix: ") == 4
     )  # it scrolls anyway
+
+
+def test_a_fix_for_several_workloads_counts_the_replicas_of_each() -> None:
+    answers = [
+        waiting("a", Fix("end x", ()), 4),
+        waiting("b", Fix("end x", ()), 1),
+        waiting("c", Fix("end c", ()), 3),
+        waiting("d", Fix("end d", ()), 2),
+    ]
+    lines = overview.table(answers, Canvas(80), screen=9).splitlines()
+    assert [line for line in lines if "fix" in line] == [
+        "    fix for both: end x",
+        "2 more fixes: -v shows each subject in full",
+    ]
+
+
+def test_a_code_without_room_beside_the_subject_is_printed_before_the_message() -> None:
+    lost = pod("lost-in-a-namespace", {"name": "gpus", "resourceClaimTemplateName": "none"})
+    lines = overview.table(asked([*two_nodes(), lost]), Canvas(40), screen=24).splitlines()
+    assert "REASON" not in lines[0]
+    assert lines[1].endswith("pod ml/lost-in-a-namespace")
+    assert lines[2].startswith("    template-missing: ")
+    assert max(map(len, lines)) <= 40
 
 
 def test_text_of_the_cluster_moves_no_cursor() -> None:

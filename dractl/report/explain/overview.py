@@ -122,16 +122,15 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    same = 0  # the number of answers just before this one with the same first fix
+    same = pods = 0  # answers just before this one with the same first fix, and their pods
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
         if not e.fixes:
             continue
-        if number < len(answers) and _first_fix(answers[number]) == _first_fix(e):
-            same += 1
-            continue
-        yield _fix(e.fixes[0], same + 1, same + 1 + len(e.alike), columns, canvas)
-        same = 0
+        same, pods = same + 1, pods + 1 + len(e.alike)
+        if number == len(answers) or _first_fix(answers[number]) != _first_fix(e):
+            yield _fix(e.fixes[0], same, pods, columns, canvas)
+            same = pods = 0
     most = _best_relief(answers)
     if most is not None:
         yield _fix(most, 1, 0, columns, canvas, most=True)
