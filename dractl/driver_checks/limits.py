@@ -18,7 +18,6 @@ from dractl.validation.violation import Path
 
 _LIMIT_TYPES = frozenset({"FieldValueTooMany", "FieldValueTooLong"})
 _QUALIFIED_NAME = "RS-17"
-_LISTS = frozenset({"ints", "strings", "bools", "versions"})
 
 
 class Excess(Struct, frozen=True):
@@ -67,8 +66,9 @@ def _keep_what_differs(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a slice with only those fields whose limits differ between releases; None if it has no
     such field.
 
-    The maximum number of devices depends on taints, counters and lists, and that of counters on the
-    release. Other limits are the same in all releases, so the check for the chosen release covers
+    The maximum number of devices depends on taints and counters, and that of counters on the
+    release. It depends on lists only with DRAListTypeAttributes, which no release enables by
+    default. Other limits are the same in all releases, so the check for the chosen release covers
     them.
     """
     spec = mapping(value.get("spec"))
@@ -85,9 +85,7 @@ def _keep_of_device(device: Mapping[str, Any]) -> dict[str, Any]:
     )
     for field in ("attributes", "capacity"):
         names = {
-            name: entry
-            for name, entry in mapping(device.get(field)).items()
-            if name.count("/") > 1 or not _LISTS.isdisjoint(mapping(entry))
+            name: entry for name, entry in mapping(device.get(field)).items() if name.count("/") > 1
         }
         if names:
             kept[field] = names

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from dractl.cli.main import main
+from dractl.model import Target
+from dractl.model.releases import PREVIEWS, RELEASES
 from tests.driver_checks.published import resource_slice
 
 if TYPE_CHECKING:
@@ -142,6 +144,25 @@ def test_a_limit_of_another_release_is_named_with_the_release(
     (limit,) = [finding for finding in findings if finding["code"] == "DRA312"]
     assert "1.37" in limit["releases"]
     assert "1.34" not in limit["releases"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_release_takes_lists_by_default(release: str) -> None:
+    """Else check-driver has to compare their limits as well (driver_checks/limits.py)."""
+    assert "DRAListTypeAttributes" not in Target.of(release).gates
+
+
+def test_a_name_that_a_preview_refuses_is_a_warning(
+    snapshots: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Up to 1.37 everything after the first slash is the name; the next release takes one slash only."""
+    text = resource_slice("gpu-0 {gpu.example.com/link/speed: {int: 1}}")
+    (snapshots / "names.yaml").write_text(text)
+    findings = json.loads(run(capsys, "names.yaml", "-o", "json")[1])["findings"]
+    (refused,) = [finding for finding in findings if finding.get("releases")]
+    assert refused["severity"] == "warning"
+    assert refused["releases"] == list(PREVIEWS)
+    assert "gpu.example.com/link/speed" in refused["message"]
 
 
 @pytest.mark.usefixtures("snapshots")
