@@ -314,8 +314,6 @@ class AllocationSearch:
         return masks
 
     def _list_devices(self, slot: Slot) -> Iterator[int]:
-        if slot.every is not None:
-            return iter(slot.every)
         free = slot.selectable & ~slot.refused & ~slot.tainted & ~slot.faults
         return bits(free if slot.admin else free & ~self.problem.held)
 
