@@ -42,6 +42,13 @@ def test_failing_selector_names_the_request_and_the_device(cluster: Cluster) -> 
     assert found.text == "claim ns/c: selector #0: CEL runtime error: no such key: memory"
 
 
+def test_a_selector_that_does_not_compile_names_no_device(cluster: Cluster) -> None:
+    """k8s.io/dynamic-resource-allocation structured/internal/stable/allocator_stable.go selectorsMatch."""
+    cluster.pool("gpu.io", [{"name": "a"}])
+    found = fault(cluster.allocator().allocate(node(), [claim(want("r", "gpu.io", 1, "device."))]))
+    assert found.text.startswith("claim ns/c: selector #0: CEL compile error: ")
+
+
 def test_a_fault_of_an_alternative_names_request_and_alternative(cluster: Cluster) -> None:
     cluster.pool("gpu.io", [{"name": "a"}])
     options = [

@@ -101,6 +101,16 @@ def test_macros_and_calls(text: str, lines: list[str], gpu: Device) -> None:
     assert outline(trace_of(text, gpu)) == lines
 
 
+@pytest.mark.parametrize(
+    "text", ["optional.of(1).optMap(x, x + 1)", "optional.of(1).optFlatMap(x, optional.of(x + 1))"]
+)
+def test_a_macro_that_binds_a_variable_is_one_part(text: str, gpu: Device) -> None:
+    """Its expansion has a second node of the same text, whose value is not an optional."""
+    lines = outline(trace_of(f"{text}.hasValue()", gpu), 9)
+    assert [line for line in lines if line.startswith(f"{text} =")] == [f"{text} = optional.of(2)"]
+    assert "x + 1 = 2" in lines
+
+
 def test_functions_are_named(gpu: Device) -> None:
     trace = trace_of('[1].exists(x, x == 1) && has(device.driver) && "a".startsWith("a")', gpu)
     names = set()

@@ -374,6 +374,17 @@ def test_more_answers_than_are_given(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "-n NAMESPACE" in message
 
 
+@pytest.mark.parametrize(
+    ("machines", "code"), [("p4d.24xlarge,p5.48xlarge", 0), ("p4d.24xlarge,p5.48xlarge,a100", 2)]
+)
+def test_the_maximum_of_answers_is_given(
+    machines: str, code: int, claim: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_comparison, "MAX_SUBJECTS", 1)
+    monkeypatch.setattr(machine_comparison, "every", lambda: ("p4d.24xlarge", "p5.48xlarge"))
+    assert explain(claim, "--hardware", machines) == code
+
+
 def test_notes_on_few_machines_are_printed(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     machines = "p5.48xlarge,g6.12xlarge"
     assert main(["explain", "--isolated", claim, "--hardware", machines, "--exit-zero"]) == 0

@@ -141,6 +141,18 @@ def test_less_aligned_copies_are_counted_beside_the_suggested_claim(
     assert "      1: all on one PCIe root\n      2: not aligned\n" in out
 
 
+def test_the_claim_that_prefers_an_alignment_begins_requests_with_their_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The fields have the order in which the API documents them, as in the claim above."""
+    suggest = ["discover", "--isolated", "--hardware", "dgx-h100", "--suggest"]
+    assert main([*suggest, "gpu=2,nic=1"]) == 0
+    out = capsys.readouterr().out
+    assert "\n    - name: gpu\n      exactly:\n        deviceClassName:" in out
+    assert "\n#     - name: gpu\n#       firstAvailable:\n#       - name: aligned\n" in out
+    assert out.index("#     requests:") < out.index("#     constraints:")
+
+
 @pytest.mark.parametrize("name", ["gpu.nvidia.com=2", "gpu.nvidia.com=2,dranet=1"])
 def test_names_of_device_classes_are_kinds_of_suggestions_too(
     name: str, capsys: pytest.CaptureFixture[str]

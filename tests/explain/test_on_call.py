@@ -535,6 +535,8 @@ def test_configuration_refused_by_the_driver_is_corrected() -> None:
     )
     assert titles(answer)[0].startswith("change sharing.strategy from TimeSlice to TimeSlicing")
     assert "correct the parameters" in answer.next[0].text
+    # TimeSlicingSettings is off by default (dra-driver-nvidia-gpu pkg/featuregates/featuregates.go)
+    assert "switch on feature gate TimeSlicingSettings" in answer.next[1].text
     # With spec.nodeName the scheduler would not see the new pod, and allocate nothing.
     assert "/spec/nodeName" in answer.fixes[0].steps[-1].command
     assert explain("pod/p", *there).verdict == "allocated"

@@ -49,6 +49,14 @@ def test_a_new_pod_goes_where_no_device_is_tainted() -> None:
     assert not impact.pending
 
 
+def test_a_pod_that_has_ended_is_deleted_and_not_said_to_end() -> None:
+    """pkg/controller/devicetainteviction deletes pods by their claims, whatever their phase is."""
+    ended, its_claim = replica("done", "", "n-1", "gpu-0")
+    ended["status"]["phase"] = "Succeeded"
+    (pod,) = hit(machine("n-1", "gpu-0"), ended, its_claim, change=rule()).pods
+    assert pod.why.endswith("; it has ended, and is deleted")
+
+
 def test_a_new_pod_without_a_place_waits() -> None:
     impact = hit(machine("n-1", "gpu-0"), PAIR, change=rule())
     assert impact.pods[0].fits is None

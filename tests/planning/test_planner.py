@@ -221,6 +221,13 @@ def test_a_job_is_not_moved_until_it_fails() -> None:
     assert plan_for(*two_workers(backoffLimit=0)).verdict == "none"
 
 
+@pytest.mark.parametrize(("failed", "verdict"), [(1, "plan"), (2, "none")])
+def test_pods_of_a_job_that_have_failed_before_count(failed: int, verdict: str) -> None:
+    """pkg/controller/job/job_controller.go compares all failed pods with backoffLimit."""
+    *others, moved, subject = two_workers(backoffLimit=3)
+    assert plan_for(*others, {**moved, "status": {"failed": failed}}, subject).verdict == verdict
+
+
 def test_eviction_ignored_by_a_failure_policy_does_not_count() -> None:
     policy = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
     assert plan_for(*two_workers(backoffLimit=0, podFailurePolicy=policy)).moved == 2

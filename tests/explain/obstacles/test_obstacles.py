@@ -398,6 +398,23 @@ def test_one_count_is_in_the_way_where_it_breaks_two_constraints() -> None:
     assert "lower count of request gpu from 3 to 1" in answer.fixes[0].title
 
 
+def test_constraints_that_no_lower_count_meets_are_the_obstacles() -> None:
+    """The pair is on two roots and NUMA nodes; the number of the other GPUs changes nothing."""
+    numa, nic_driver = "resource.kubernetes.io/numaNode", "nic.example.com"
+    devices = (device(f"gpu-{n}", **{ROOT: "pci0000:00", numa: 0}) for n in range(4))
+    nic = slice_of(nic_driver, "a", device("nic-0", **{ROOT: "pci0000:90", numa: 1}))
+    wanted = claim(
+        "c",
+        request("others", "gpu", 2),
+        request("gpu", "gpu"),
+        request("nic", "nic"),
+        constraints=[{"requests": ["gpu", "nic"], "matchAttribute": name} for name in (ROOT, numa)],
+    )
+    machines = node("a"), slice_of(GPU, "a", *devices), nic
+    answer = explain(CLASS, NIC_CLASS, *machines, wanted, pod("p", USES))
+    assert kinds(answer) == ["constraint", "constraint"]
+
+
 # -- when --
 
 
