@@ -20,6 +20,7 @@ from typing import IO
 from msgspec import Struct
 
 from dractl.model.go import unquote
+from dractl.redaction import redact
 
 try:
     import resource
@@ -202,7 +203,7 @@ def _await(process: subprocess.Popen[bytes], name: str, limits: Limits) -> Compl
     if any(words in text for words in _OUT_OF_MEMORY):
         return Completion(None, f"{name} needs more than {limits.memory // _MIB} MiB of memory")
     reason = _error_line(text) or f"exit code {process.returncode}"
-    return Completion(None, f"{name} failed: {reason}")
+    return Completion(None, f"{name} failed: {redact(reason)}")
 
 
 def _drain(

@@ -98,6 +98,14 @@ def test_the_message_of_a_program_is_one_line(home: Path) -> None:
     assert finish(home, body).problem == "helm template failed: Error: no such value"
 
 
+def test_a_secret_in_the_message_of_a_program_is_cut(home: Path) -> None:
+    """A chart may put a value into the error with which it ends (``fail``)."""
+    text = "Error: execution error: https://me:hunter2hunter2@db/x, token=hunter2hunter2"
+    body = f"sys.stderr.write({text!r}); sys.exit(1)"
+    words = "helm template failed: Error: execution error: https://me:...@db/x, token=..."
+    assert finish(home, body).problem == words
+
+
 def test_an_error_that_kubectl_logs_is_without_its_time(home: Path) -> None:
     line = (
         'E1128 21:36:22.869282   21406 run.go:72] "command failed" '
