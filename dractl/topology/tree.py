@@ -56,7 +56,7 @@ def groups(machine: Machine) -> tuple[NumaRoots, ...]:
 def _roots(machine: Machine) -> dict[str, _Bridge]:
     roots: dict[str, _Bridge] = {}
     for device in machine.pci_devices:
-        here = roots.setdefault(device.pcie_root or "no PCIe root", _Bridge())
+        here = roots.setdefault(device.pcie_root or _name_absence(device, machine), _Bridge())
         for bridge in device.bridges:
             here = here.bridges.setdefault(bridge, _Bridge(machine.pci.get(bridge)))
         if (device.class_code or "").startswith("0x0604"):
@@ -64,6 +64,11 @@ def _roots(machine: Machine) -> dict[str, _Bridge]:
         else:
             here.devices.append(device)
     return roots
+
+
+def _name_absence(device: PciDevice, machine: Machine) -> str:
+    """Return the heading of devices without a root: where no source shows it, they have one."""
+    return "PCIe root unknown" if machine.described and not device.path else "no PCIe root"
 
 
 def _node_of(root: _Bridge) -> int | None:
