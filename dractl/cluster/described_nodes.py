@@ -21,9 +21,10 @@ from dractl.machines import Description, as_node, machine
 from dractl.machines.names import every
 from dractl.machines.nodes import node_name, parse_groups
 from dractl.machines.site import site_attributes_of
+from dractl.machines.wiring import place_together
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
-from dractl.objects import Slice
+from dractl.objects import Slice, slice_of
 from dractl.program import program_name
 from dractl.topology.machine import Machine
 from dractl.views.base import View
@@ -33,6 +34,7 @@ Settings = Mapping[str, Mapping[str, str]]
 """Options by driver."""
 
 _NODE = "node-1"
+_HARDWARE: Literal["hardware"] = "hardware"
 
 
 class DescribedNode(Struct, frozen=True):
@@ -102,7 +104,7 @@ def render_node(
     device.
     """
     options = Options(described.node.lower(), target, choice.versions, described.settings)
-    rendering = render(described.machine, options, choice.drivers, device_classes=True)
+    rendering = _render_known(described.machine, options, choice.drivers)
     for remark in rendering.remarks:
         notify(remark)
     _refuse_empty(rendering, option)
@@ -115,6 +117,47 @@ def render_node(
     objects = (annotate_unknown(item, unknown) for item in rendering.objects)
     machines = {options.node_name: (described.machine, source)}
     return from_objects(objects).with_machines(machines)
+
+
+def _render_known(machine: Machine, options: Options, drivers: Sequence[str]) -> Rendering:
+    """Render a machine with its classes, without the values that depend on a place which no source
+    shows; their names are among the unknown ones.
+    """
+    rendering = render(machine, options, drivers, device_classes=True)
+    placed = place_together(machine)
+    if placed is None:
+        return rendering
+    by_place = _attributes_by_device(render(placed, options, drivers).slices)
+    unknown: dict[str, frozenset[str]] = dict(rendering.unknown)
+    slices = []
+    for item in rendering.slices:
+        driver, devices = slice_of(item).driver, []
+        for device in slice_of(item).devices:
+            attributes = device.fields.get("attributes", {})
+            other_attributes = by_place.get((driver, device.name), attributes)
+            names = {
+                name
+                for name in attributes | other_attributes
+                if attributes.get(name) != other_attributes.get(name)
+            }
+            full_names = {name if "/" in name else f"{driver}/{name}" for name in names}
+            unknown[driver] = unknown.get(driver, frozenset()) | full_names
+            kept = {name: value for name, value in attributes.items() if name not in names}
+            devices.append({**device.fields, "attributes": kept} if names else device.fields)
+        spec = {**slice_of(item).spec, "devices": devices}
+        slices.append({**item, "spec": spec} if devices else item)
+    return replace(rendering, slices=tuple(slices), unknown=unknown)
+
+
+def _attributes_by_device(
+    slices: Iterable[Mapping[str, Any]],
+) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the attributes of each device of a node, by driver and name."""
+    return {
+        (slice_of(item).driver, device.name): device.fields.get("attributes", {})
+        for item in slices
+        for device in slice_of(item).devices
+    }
 
 
 def _unknown_of_described(rendering: Rendering) -> dict[str, frozenset[str]]:
@@ -154,7 +197,7 @@ def render_added_node(
     ``settings`` are options by driver.
     """
     options = Options(_NODE, target, choice.versions, settings)
-    rendering = render(description.machine, options, choice.drivers, device_classes=True)
+    rendering = _render_known(description.machine, options, choice.drivers)
     if not rendering.slices:
         raise InputError(f"{option}: no known driver would publish a device there")
     metadata = {"name": _NODE, "labels": dict(description.labels)}
@@ -170,11 +213,12 @@ def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[Cl
     """Render the slices of every machine that ``--hardware`` knows by name, if it has any."""
     states = []
     for name in every():
-        rendering = render(
-            machine(name), Options(node_name=node_name(name), target=target), drivers
-        )
+        described, options = machine(name), Options(node_name=node_name(name), target=target)
+        rendering = _render_known(described, options, drivers)
         if rendering.slices:
-            states.append(from_objects(rendering.objects))
+            slices = (annotate_unknown(item, rendering.unknown) for item in rendering.slices)
+            machines = {options.node_name: (described, _HARDWARE)}
+            states.append(from_objects(slices).with_machines(machines))
     return states
 
 

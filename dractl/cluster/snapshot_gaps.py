@@ -45,6 +45,14 @@ def unknown_names(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[st
     return names_by_driver
 
 
+def has_unknown_values(state: ClusterState) -> bool:
+    """Return True if the slices of some device lack values that it has."""
+    slices = state.objects("ResourceSlice")
+    return state.cache.from_sources(
+        "has-unknown-values", (slices,), lambda _: bool(unknown_names(slices.values()))
+    )
+
+
 def snapshot_gap_error(program: Program, names: Iterable[str]) -> InputError | None:
     """Return the error for an expression that reads one of the names, or None."""
     unknown_reads = sorted({lookup.full_name for lookup in program.lookups} & set(names))

@@ -344,6 +344,8 @@ class SchedulerAnswer(Struct, frozen=True):
 
 
 _UNTRIED = ("not-tried-yet", "would-fit-now")
+_IN_DOUBT = ("not-known-of-machine", "not-known-of-preview")
+"""Codes of reasons for which no changes are tried."""
 
 
 class SubjectVerdict(Struct, frozen=True):
@@ -454,7 +456,8 @@ class Explanation(Struct, frozen=True):
         """True if dractl tried changes, and the subject fits after none of them."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
         settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
-        return bool(self.nodes) and not (self.fixes or settled)
+        in_doubt = self.code in _IN_DOUBT
+        return bool(self.nodes) and not (self.fixes or settled or in_doubt)
 
     @property
     def is_driver_at_fault(self) -> bool:

@@ -103,10 +103,11 @@ def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], C
     about the pod itself comes after it.
     """
     if diagnosis.of_claim:
-        steps = (_apply_preview_doubts, _apply_no_consumer, _apply_permissions)
+        steps = (_apply_doubt, _apply_preview_doubts, _apply_no_consumer, _apply_permissions)
         return steps if diagnosis.attempted.decided else ()
     if diagnosis.attempted.compares:
         return (
+            _apply_doubt,
             _apply_preview_doubts,
             _name_underlying_cause,
             _apply_pod,
@@ -647,7 +648,25 @@ def _release_of_condition(case: Case, condition: str) -> str | None:
     return None if scheduler.attempt_pod(case.question.value).fits else writer
 
 
-# -- names that are unknown in a preview --
+# -- values that are unknown of a machine, and names that are unknown in a preview --
+
+
+def _apply_doubt(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
+    """Leave a verdict undecided if it depends on values of described machines that no source
+    shows.
+    """
+    doubt = diagnosis.attempted.doubt
+    if doubt is None:
+        return conclusion
+    headline = Headline("cannot be decided", (HeadlineCause(doubt, ": "),))
+    return replace(
+        conclusion,
+        verdict="undecided",
+        headline=headline,
+        causes=(doubt,),
+        scheduler_message=None,
+        ranked=(),
+    )
 
 
 def _apply_preview_doubts(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:

@@ -21,6 +21,7 @@ from dractl.capacity.gangs import (
 from dractl.cluster.devices import Devices
 from dractl.cluster.gates import GateEvidence
 from dractl.cluster.podgroups import GangGroup, find_pod_group, group_object
+from dractl.cluster.snapshot_gaps import has_unknown_values
 from dractl.cluster.state import ClusterState, Key
 from dractl.explain import inquire, not_pending
 from dractl.explain.answer import (
@@ -37,6 +38,7 @@ from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_
 from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.feature_gates import note_gates
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
+from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.explain.fleet import node_report, stuck_pods
@@ -45,6 +47,7 @@ from dractl.explain.obstacles import Obstacles, Oracle, find_obstacles, recreate
 from dractl.explain.obstacles.description import Description, describe_obstacles
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import PlacedByHand
@@ -58,6 +61,7 @@ from dractl.views import Pod
 
 if TYPE_CHECKING:
     from dractl.explain.fixes.problem import GangContext
+    from dractl.explain.unknown_values import Bounds
 
 MAX_DEVICE_PLUGIN_NOTES = 4
 NO_OBSTACLES = Obstacles()
@@ -81,6 +85,8 @@ class Options(Struct, frozen=True):
     """Notes for answers that depend on the scheduler."""
     gate_evidence: tuple[GateEvidence, ...] = ()
     """Objects that prove that gates are on although they are off by default."""
+    settled: bool = False
+    """True in a cluster whose answer no unknown value changes."""
 
 
 class Explainer:
@@ -100,6 +106,13 @@ class Explainer:
         """The judge of allocations of this cluster."""
         return Aligner(self.scheduler)
 
+    @cached_property
+    def _bounds(self) -> "Bounds":
+        """The judge of answers that depend on values which no source shows."""
+        from dractl.explain.unknown_values import Bounds  # only described machines lack values
+
+        return Bounds(self.state, self.features)
+
     def explain(self, question: Question, attempt: Attempt | None = None) -> Explanation:
         """Answer a question about a pod, a claim, a template, or a node.
 
@@ -116,9 +129,15 @@ class Explainer:
         inquiry = None if question.kind == "Node" else inquire.make_inquiry(self.state, question)
         if inquiry is None or not inquiry.waits:
             return self.explain(question).summary
+        return self._judge_waiting(inquiry)
+
+    def _judge_waiting(self, inquiry: Inquiry) -> SubjectVerdict:
         result = inquire.run_attempt(self.scheduler, inquiry)
         if inquire.release_stale_allocation(self.scheduler, inquiry, result) is not None:
-            return self.explain(question).summary
+            return self._explain_inquiry(inquiry).summary
+        result, other = self._settle(inquiry, result)
+        if other is not None:
+            return other.judge()
         diagnosis = self._diagnose(result)
         conclusion = conclude(diagnosis)
         # An obstacle can become the first cause only if devices are in use.
@@ -153,7 +172,13 @@ class Explainer:
             if release is not None:
                 state, retry = release
                 return Explainer(state, self.features, self.options)._explain_inquiry(retry)
+            result, other = self._settle(inquiry, result)
+            answer = other.explain() if other is not None else None
+            if answer is not None and answer.fits:
+                return answer
             conclusion, parts = self._conclude_waiting(result)
+            if answer is not None:
+                return replace(answer, fixes=parts.fixes)
         elif inquiry.claim is not None:
             conclusion, parts = not_pending.conclude_claim(inquiry.claim)
             value = inquiry.claim.value if inquiry.claim.allocated else None
@@ -212,6 +237,21 @@ class Explainer:
             parts = replace(parts, fixes=fixes.fixes, notes=(*parts.notes, *fixes.notes))
         return conclusion, parts
 
+    def _settle(
+        self, inquiry: Inquiry, result: InquiryResult
+    ) -> tuple[InquiryResult, "_OtherInquiry | None"]:
+        """Return the result with the unknown values that decide it, or the inquiry in the cluster
+        whose answer no value changes.
+        """
+        if self.options.settled or not has_unknown_values(self.state):
+            return result, None
+        settlement = self._bounds.settle(inquiry, result)
+        if settlement.cluster is None:
+            return replace(result, doubt=settlement.doubt), None
+        options = replace(self.options, fixes=0, settled=True)
+        explainer = Explainer(settlement.cluster.scheduler.state, self.features, options)
+        return result, _OtherInquiry(explainer, settlement.cluster.ask(inquiry))
+
     def _conclude_waiting(self, result: InquiryResult) -> tuple[Conclusion, Parts]:
         diagnosis = self._diagnose(result)
         conclusion = conclude(diagnosis)
@@ -222,9 +262,10 @@ class Explainer:
         steps = steps or gang_next_steps(
             result.question, diagnosis.group, conclusion.causes, fixes.fixes
         )
+        case, findings = _mark_doubted(diagnosis)
         return conclusion, Parts(
-            case=diagnosis.case,
-            found=diagnosis.found,
+            case=case,
+            found=findings,
             fixes=fixes.fixes,
             then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case)),
             steps=steps,
@@ -246,7 +287,9 @@ class Explainer:
         self, diagnosis: Diagnosis, conclusion: Conclusion
     ) -> tuple[Obstacles, Description]:
         """Find the obstacles of a subject that does not fit, and describe them."""
-        if not diagnosis.attempted.compares or conclusion.fits or self.options.depth:
+        result = diagnosis.attempted
+        is_known = result.compares and result.doubt is None
+        if not is_known or conclusion.fits or self.options.depth:
             return NO_OBSTACLES, Description()
         case = diagnosis.case
         oracle = Oracle(case.scheduler)
@@ -334,7 +377,9 @@ class Explainer:
         findings, group, case = diagnosis.found, diagnosis.group, diagnosis.case
         unchecked = bool(conclusion.causes) and conclusion.causes[0].code == "node-filter"
         unchecked = unchecked and any(node.verdict == "allocatable" for node in findings)
-        in_doubt = any(isinstance(cause, NotKnownOfPreview) for cause in conclusion.causes)
+        in_doubt = any(
+            isinstance(cause, NotKnownOfPreview | NotKnownOfMachine) for cause in conclusion.causes
+        )
         if conclusion.fits or unchecked or in_doubt or not self.options.fixes:
             return FixResult()
         from dractl.explain.fixes import FixProblem, corrections
@@ -404,6 +449,31 @@ class Explainer:
         depth = self.options.depth + 1
         most = fixes if depth < MAX_CORRECTIONS else 0
         return Explainer(state, self.features, Options(fixes=most, depth=depth)).explain(question)
+
+
+class _OtherInquiry(Struct, frozen=True):
+    """An inquiry in another cluster."""
+
+    explainer: Explainer
+    inquiry: Inquiry
+
+    def explain(self) -> Explanation:
+        return self.explainer._explain_inquiry(self.inquiry)
+
+    def judge(self) -> SubjectVerdict:
+        return self.explainer._judge_waiting(self.inquiry)
+
+
+def _mark_doubted(diagnosis: Diagnosis) -> tuple[Case, tuple[NodeFindings, ...]]:
+    """Return the case and the findings in which nothing is counted on undecided nodes."""
+    case, findings, doubt = diagnosis.case, diagnosis.found, diagnosis.attempted.doubt
+    if doubt is None:
+        return case, findings
+    surveys = {name: survey for name, survey in case.surveys.items() if name not in doubt.nodes}
+    return replace(case, surveys=surveys), tuple(
+        replace(node, verdict="undecided", causes=(doubt,)) if node.name in doubt.nodes else node
+        for node in findings
+    )
 
 
 def _add_namespace(pod: Raw, key: Key) -> Raw:

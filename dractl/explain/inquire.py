@@ -16,6 +16,7 @@ from dractl.explain.permissions import (
     find_missing_permissions,
     select_confirmed_stops,
 )
+from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import deallocate, find_binding_failure
 from dractl.scheduler.claims import PodClaim
@@ -62,6 +63,8 @@ class InquiryResult(Struct, frozen=True):
     compares: bool = True
     """True if devices could be read and were compared."""
     notes: tuple[str, ...] = ()
+    doubt: NotKnownOfMachine | None = None
+    """The values that decide the attempt, and that no source shows."""
 
     @property
     def decided(self) -> bool:

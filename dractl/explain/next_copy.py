@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from dractl.allocation import Features
 from dractl.capacity import Fit, StrandedDevices, find_stranded_devices
+from dractl.cluster.snapshot_gaps import has_unknown_values
 from dractl.explain.answer import Explanation, Reason
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Pod
+
+UNKNOWN = NotKnownOfMachine.page.code
+"""The code of the reason for which it is unknown whether a copy fits."""
 
 
 def question_of_copy(fit: Fit) -> Question:
@@ -29,6 +36,27 @@ def explain_next_copy(fit: Fit, features: Features) -> Explanation | None:
     return explainer.explain(question_of_copy(fit), fit.next_attempt)
 
 
+def mark_undecided(fit: Fit, features: Features) -> Fit:
+    """Return the fit, undecided if the next copy may fit for some values of described machines that
+    no source shows.
+    """
+    if fit.undecided or not has_unknown_values(fit.state):
+        return fit
+    from dractl.simulation.unknown_values import list_unknown_values  # of described machines only
+
+    if not list_unknown_values(fit.state):
+        return fit
+    explanation = explain_next_copy(fit, features)
+    return replace(fit, undecided=True) if may_fit(explanation) else fit
+
+
+def may_fit(explanation: Explanation | None) -> bool:
+    """Return True if a copy whose attempt fails may fit, because the attempt does not know all
+    values of the devices.
+    """
+    return explanation is not None and (explanation.fits or explanation.verdict == "undecided")
+
+
 def list_reasons_by_node(explanation: Explanation | None) -> dict[str, tuple[Reason, ...]]:
     """Return the reasons of an explanation by node, equal nodes included."""
     nodes = explanation.nodes if explanation is not None else ()
@@ -44,4 +72,9 @@ def find_stranded(
     def describe(node: str) -> str:
         return "; ".join(dict.fromkeys(reason.brief for reason in by_node.get(node, ())[:3]))
 
-    return find_stranded_devices(fit, Scheduler(fit.state, features), describe)
+    stranded = find_stranded_devices(fit, Scheduler(fit.state, features), describe)
+    return tuple(
+        devices
+        for devices in stranded
+        if not any(reason.code == UNKNOWN for reason in by_node.get(devices.node, ()))
+    )

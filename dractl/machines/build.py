@@ -201,7 +201,7 @@ def describe_wiring(layout: Layout) -> str | None:
     subject = "its device is" if unwired == 1 else f"its {unwired} devices are"
     return (
         f"no document says where {subject}: PCIe roots and NUMA nodes are unknown, and addresses "
-        "assumed; an answer that depends on them is not certain"
+        "assumed; an answer that depends on them is undecided"
     )
 
 

@@ -14,8 +14,9 @@ from dractl.allocation import Allocated, Exhausted, Fatal, Features
 from dractl.cluster import ClusterState
 from dractl.cluster.podgroups import find_pod_group
 from dractl.cluster.schedulers import identify
+from dractl.cluster.snapshot_gaps import has_unknown_values
 from dractl.cluster.state import API_GROUPS, Key
-from dractl.model import pod_templates
+from dractl.model import Target, pod_templates
 from dractl.objects import Raw
 from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
@@ -66,6 +67,8 @@ class Outcome(Struct, frozen=True):
     """The nodes on which it fits."""
     undecided: tuple[str, ...]
     """The nodes for which the search ended without a proof."""
+    unknown: tuple[str, ...] = ()
+    """The nodes on which it depends on values that no source shows whether the subject fits."""
 
     @property
     def state(self) -> ClusterState:
@@ -268,7 +271,22 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         for node in attempt.nodes
         if node.passes_filters and isinstance(node.allocator_verdict, Exhausted)
     )
-    return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, undecided)
+    unknown = () if attempt.fits else _list_unknown_nodes(scheduler, attempt)
+    return Outcome(subject, scheduler, attempt, attempt.fits and starts, nodes, undecided, unknown)
+
+
+def _list_unknown_nodes(scheduler: Scheduler, attempt: Attempt) -> tuple[str, ...]:
+    """Return the nodes with values that no source shows and on which the claims have conditions."""
+    state, features = scheduler.state, scheduler.features
+    if not has_unknown_values(state):
+        return ()
+    from dractl.simulation.unknown_values import list_conditions, list_unknown_values
+
+    names_by_node = list_unknown_values(state)
+    names = frozenset[str]().union(*names_by_node.values())
+    target = Target(features.release, features.on)
+    reads = list_conditions(attempt.claims, state, names, target) if names else frozenset()
+    return tuple(node for node, unknown in names_by_node.items() if unknown & reads)
 
 
 def _remove_subject(state: ClusterState, subject: Applicant) -> ClusterState:
@@ -305,14 +323,14 @@ def compare_outcomes(
 ) -> Divergence | None:
     """Return the difference between two outcomes; None if there is none, or if none is proven."""
     if before.fits and not after.fits:
-        if after.undecided:
+        if after.undecided or after.unknown:
             return None
         fatal = after.attempt.fatal_node
         is_error = fatal is not None and isinstance(fatal.allocator_verdict, Fatal)
         code = "selector-error" if is_error else "no-longer-fits"
         return Divergence(code, "breaks", f"no longer fits: {describe(after)}")
     if after.fits and not before.fits:
-        if before.undecided:
+        if before.undecided or before.unknown:
             return None
         message = f"fits now, on {_join_some(after.nodes)}; before: {describe(before)}"
         return Divergence("fits-now", "changes", message)
@@ -462,6 +480,11 @@ class Placing:
                         f"{each.scheduler.features.release}"
                     )
                     self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
+                if each.unknown and not each.fits:
+                    self.undecided[
+                        f"{subject.objects[0]} on {_join_some(each.unknown)}: it may depend on"
+                        " values that no source shows, such as PCIe roots (undecided)"
+                    ] = None
             for (earlier, later), words in zip(
                 zip(old, new, strict=True), ("", " (in an empty cluster)"), strict=True
             ):

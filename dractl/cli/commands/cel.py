@@ -30,6 +30,7 @@ from dractl.report.cel import json as cel_json, text as cel_text
 from dractl.validation import previews
 
 FORMATS = ("text", "json", "yaml")
+_MAX_UNTRIED = 6  # names of machines on which an expression was not tried
 _MAX_INPUT_BYTES = 1 << 20  # bytes of standard input; an expression may have 10,240 bytes
 
 Expression = Annotated[
@@ -185,6 +186,7 @@ def _judge(
     states = devices.load(target, driver_choice)
     if states and not (devices.devices or devices.files) and _reads_site_values(stored):
         states = []
+    states = _drop_unknown_machines(stored, states)
     advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
     # Its results are not needed, and computing them can take long
     if program.admission == "tooComplex":
@@ -221,6 +223,37 @@ def _reads_site_values(program: Program) -> bool:
             " expression was not tried"
         )
     return bool(reads)
+
+
+def _drop_unknown_machines(program: Program, states: list[ClusterState]) -> list[ClusterState]:
+    """Leave out described machines of which no source shows a value that the expression reads; a
+    notice names them.
+    """
+    from dractl.simulation.conditions import list_reads
+    from dractl.simulation.unknown_values import list_unknown_values
+
+    kept: list[ClusterState] = []
+    machines: list[str] = []
+    names = set[str]()
+    for state in states:
+        described = {name for name, (_, source) in state.machines.items() if source == "hardware"}
+        unknown = {
+            node: list_reads(program, values)
+            for node, values in list_unknown_values(state).items()
+            if node in described
+        }
+        if not any(unknown.values()):
+            kept.append(state)
+            continue
+        machines += unknown
+        names = names.union(*unknown.values())
+    if machines:
+        more = f" and {len(machines) - _MAX_UNTRIED} more" if len(machines) > _MAX_UNTRIED else ""
+        terminal.notice(
+            f"no source shows {', '.join(sorted(names))} of the devices of"
+            f" {', '.join(machines[:_MAX_UNTRIED])}{more}: the expression was not tried there"
+        )
+    return kept
 
 
 def _refuse_unknown_values(

@@ -33,9 +33,11 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
 from dractl.explain.next_copy import (
+    UNKNOWN,
     explain_next_copy,
     find_stranded,
     list_reasons_by_node,
+    mark_undecided,
     question_of_copy,
 )
 from dractl.facts import current
@@ -349,7 +351,9 @@ def _count_copies(
     """Count the copies of each subject, without the devices that device plugins have handed out
     unless ``trust_slices``.
     """
-    trusting_fits = [_place_copies(cluster, subject) for subject in subjects]
+    trusting_fits = [
+        mark_undecided(_place_copies(cluster, subject), cluster.features) for subject in subjects
+    ]
     alignments = [_count_aligned(cluster, fit) if count.aligned else None for fit in trusting_fits]
     allocations = () if trust_slices else device_plugin_allocations(state)
     return [
@@ -542,9 +546,11 @@ def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport
     """
     fit = count.fit.scheduler_fit or count.fit
     with terminal.progress() as progress:
-        maximum = max_copies(fit, cluster.features, progress) if options.pack else None
         progress("looking for stranded devices")
         explanation = explain_next_copy(fit, cluster.features)
+        is_unknown = explanation is not None and explanation.code == UNKNOWN
+        is_packed = options.pack and not is_unknown
+        maximum = max_copies(fit, cluster.features, progress) if is_packed else None
         by_node = list_reasons_by_node(explanation)
         return FitReport(
             count.fit,

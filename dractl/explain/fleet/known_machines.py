@@ -14,6 +14,8 @@ _LABELS = ("node.kubernetes.io/instance-type", "nvidia.com/gpu.machine")
 gpu-feature-discovery.
 """
 _MAX_MACHINES = 3
+_UNKNOWN = "?"
+"""A machine of which it is unknown whether it serves."""
 
 
 def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[str]:
@@ -28,6 +30,7 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
 
     names = list(dict.fromkeys(name for value in values if (name := canonical(value))))
     judged = {name: _judge_machine(scheduler, question, name) for name in names[:_MAX_MACHINES]}
+    judged = {name: needs for name, needs in judged.items() if needs != _UNKNOWN}
     serving = [f"{name}{needs}" for name, needs in judged.items() if needs is not None]
     if serving:
         yield (
@@ -40,7 +43,7 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
 
 def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:
     """Return the labels that a machine's node needs to serve the subject, as words that follow
-    "with"; None if the machine does not serve the subject.
+    "with"; None if the machine does not serve the subject, and :data:`_UNKNOWN` if that is unknown.
     """
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options
@@ -70,4 +73,6 @@ def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str |
         if answer.serves:
             needs = ", ".join(dict.fromkeys(need.text for need in answer.needs))
             return f" with {needs}" if needs else ""
+        if answer.explanation.verdict == "undecided":
+            return _UNKNOWN
     return None

@@ -24,7 +24,7 @@ from dractl.explain.answer import Explanation
 from dractl.explain.ask import CLAIMS, Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.inquire import make_inquiry
-from dractl.explain.next_copy import explain_next_copy, find_stranded, list_reasons_by_node
+from dractl.explain.next_copy import explain_next_copy, find_stranded, list_reasons_by_node, may_fit
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.machines import Description
 from dractl.model import (
@@ -108,7 +108,9 @@ class MachineAnswer(Struct, frozen=True):
     autoscaler: AutoscalerAnswer | None = None
     """None if no autoscaler was asked."""
     filling: MachineFilling | None = None
-    """None if the subject does not fit, or if its copies would share a claim."""
+    """None if the subject does not fit, if its copies would share a claim, or if it is unknown how
+    many fit.
+    """
 
     @property
     def serves(self) -> bool:
@@ -338,7 +340,9 @@ class MachineCluster:
         )
 
     def fill(self, question: Question, needs: tuple[RequiredLabel, ...]) -> MachineFilling | None:
-        """Fill the machine with copies of a subject; None if they would share a claim."""
+        """Fill the machine with copies of a subject; None if they would share a claim, or if it is
+        unknown how many fit.
+        """
         state = self._explainer(needs).state
         if question.kind == "Pod":
             if shares_claims(state, question.value):
@@ -346,7 +350,10 @@ class MachineCluster:
             alone, _ = _drop_rules_about_others(question)
             state = state.replace("Pod", question.key, alone.value)
         fit = place_copies(copies_of_object(state, question.kind, question.key), self.features)
-        by_node = list_reasons_by_node(explain_next_copy(fit, self.features))
+        next_copy = explain_next_copy(fit, self.features)
+        if may_fit(next_copy):
+            return None
+        by_node = list_reasons_by_node(next_copy)
         return MachineFilling(fit.fits, find_stranded(fit, self.features, by_node))
 
     def ask_autoscaler(

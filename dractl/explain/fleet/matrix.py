@@ -30,6 +30,8 @@ class Cell(Struct, frozen=True):
     """The subject fits, and no autoscaler that was asked refuses the machine."""
     is_conditional: bool = False
     """True if the answer holds only on some nodes, or if a part of it was not judged."""
+    is_undecided: bool = False
+    """True if it is unknown whether the subject fits."""
     stranded: int | None = None
     """The free devices that make no further copy once all copies that fit run; None if not counted.
     """
@@ -62,12 +64,23 @@ class Matrix(Struct, frozen=True):
 
     @property
     def unserved(self) -> tuple[Subject, ...]:
-        """The subjects that no machine serves."""
+        """The subjects that no machine is known to serve."""
+        return tuple(subject for subject, cells in self._columns if not _serves(cells))
+
+    @property
+    def undecided(self) -> tuple[Subject, ...]:
+        """The subjects of :attr:`unserved` that some machine may serve."""
         return tuple(
             subject
-            for number, subject in enumerate(self.subjects)
-            if not any(row.cells[number].serves for row in self.rows)
+            for subject, cells in self._columns
+            if not _serves(cells) and any(cell.is_undecided for cell in cells)
         )
+
+    @property
+    def _columns(self) -> Iterator[tuple[Subject, tuple[Cell, ...]]]:
+        """The cells of each subject."""
+        columns = zip(*(row.cells for row in self.rows), strict=True)
+        return zip(self.subjects, columns, strict=True)
 
     @property
     def universal(self) -> int:
@@ -78,6 +91,11 @@ class Matrix(Struct, frozen=True):
     def has_conditions(self) -> bool:
         """True if a machine serves a subject only under conditions."""
         return any(cell.serves and cell.is_conditional for row in self.rows for cell in row.cells)
+
+    @property
+    def has_undecided(self) -> bool:
+        """True if it is unknown whether a machine serves a subject."""
+        return any(cell.is_undecided for row in self.rows for cell in row.cells)
 
     @property
     def counts_stranded(self) -> bool:
@@ -94,6 +112,10 @@ class Matrix(Struct, frozen=True):
         """The codes of the reasons in cells, the most frequent first."""
         codes = [cell.code for row in self.rows for cell in row.cells if not cell.serves]
         return tuple(sorted(dict.fromkeys(codes), key=lambda code: (-codes.count(code), code)))
+
+
+def _serves(cells: Iterable[Cell]) -> bool:
+    return any(cell.serves for cell in cells)
 
 
 def make_matrix(
@@ -149,6 +171,7 @@ def _cell(
         "fits" if verdict.fits else verdict.code,
         verdict.fits and not is_refused,
         conditions.exist,
+        verdict.verdict == "undecided",
         None if filling is None else sum(len(row.devices) for row in filling.stranded),
     )
 

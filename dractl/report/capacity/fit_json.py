@@ -39,7 +39,7 @@ def fit_value(report: FitReport, release: str) -> dict[str, Any]:
         "undecided": fit.undecided,
         "nodes": [_node_value(node, report.by_node.get(node.name, ())) for node in fit.nodes],
         "stops": plain(tuple(report.stops)),
-        "schedulerMessage": fit.next_attempt.message,
+        "schedulerMessage": None if report.is_unknown else fit.next_attempt.message,
         "preempts": [{"node": node, "pods": list(pods)} for node, pods in fit.preempts],
         "stranded": [free_devices_json(devices) for devices in report.stranded],
         "unjudged": list(unjudged),

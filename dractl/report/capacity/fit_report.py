@@ -32,6 +32,11 @@ class FitReport(Struct, frozen=True):
     """The number of copies that the user requested."""
 
     @property
+    def is_unknown(self) -> bool:
+        """True if whether another copy fits depends on values that no source shows."""
+        return any(reason.code == "not-known-of-machine" for reason in self.stops)
+
+    @property
     def count(self) -> int:
         """The number of copies that fit; if the user requested the best alignment, only such copies
         count.

@@ -114,7 +114,8 @@ def fit(
         parts.append(f"<section><h2>Alignment</h2>{bullets(near)}</section>")
     unused = ""
     if stops:
-        parts.append(f"<section><h2>The next copy stays pending</h2>{bullets(stops)}</section>")
+        head = "The next copy" if result.undecided else "The next copy stays pending"
+        parts.append(f"<section><h2>{head}</h2>{bullets(stops)}</section>")
     if stranded:
         rows = [(s.node, s.pcie_root or "", s.driver, str(len(s.devices)), s.why) for s in stranded]
         left = sum(len(s.devices) for s in stranded)

@@ -29,6 +29,7 @@ from dractl.capacity.placing import AlignedCopies, NodeFit
 from dractl.capacity.what_if import list_unjudged_resources
 from dractl.model.order import natural
 from dractl.model.shapes import Constraint
+from dractl.program import program_name
 from dractl.report.alignment.text import percent
 from dractl.report.canvas import Canvas
 from dractl.report.capacity.fit_report import FitReport
@@ -361,6 +362,7 @@ def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False)
     copies = report.fit
     fits_enough = report.count >= (report.replicas or 1)
     mark = canvas.glyph("✓", "ok:") if fits_enough else canvas.glyph("✗", "x")
+    mark = "?" if report.is_unknown and not fits_enough else mark
     lines = [
         f"{describe_demand(copies)}{'':4}Kubernetes {release}",
         canvas.paint(f"{mark} {_count_in_words(report)}", "1"),
@@ -376,7 +378,7 @@ def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False)
     if report.maximum is not None:
         lines.append(_describe_most(copies, report.maximum))
     lines += ["", *nodes] if (nodes := _nodes(copies, every=every)) else []
-    lines += _describe_next_copy(copies, report.stops, every=every)
+    lines += _describe_next_copy(report, every=every)
     if report.stranded:
         lines += [
             "",
@@ -395,7 +397,10 @@ def _count_in_words(report: FitReport) -> str:
     number = more = f"{fits or 'no'} more {'copy fits' if fits == 1 else 'copies fit'}"
     if report.replicas is not None:
         number = f"{min(fits, report.replicas)} of {report.replicas} fit"
-    if copies.undecided:
+    if report.is_unknown:
+        number = f"at least {number}; " if fits else ""
+        number += f"whether {'more' if fits else 'any more'} copies fit is unknown"
+    elif copies.undecided:
         number = f"at least {number}: the search ended undecided"
     if report.aligned is not None:
         number += f", {_count_aligned(fits, report.aligned.first)}"
@@ -406,11 +411,17 @@ def _count_in_words(report: FitReport) -> str:
     return number
 
 
-def _describe_next_copy(copies: Fit, stops: Sequence[Reason], *, every: bool) -> list[str]:
+def _describe_next_copy(report: FitReport, *, every: bool) -> list[str]:
     """Return why the next copy stays pending, or which pods it preempts; empty if unknown."""
+    copies, stops = report.fit, report.stops
     if stops:
         reasons = describe_stops(stops)[: None if every else 4]
-        return ["", "The next copy stays pending:", *(f"  {printable(line)}" for line in reasons)]
+        head = "The next copy" if report.is_unknown else "The next copy stays pending"
+        lines = [f"  {printable(line)}" for line in reasons]
+        if report.is_unknown:
+            record = f"`{program_name()} discover --save FILE` on such a node"
+            lines.append(f"  name what {record} records with --devices FILE")
+        return ["", f"{head}:", *lines]
     if copies.preempts:
         node, pods = copies.preempts[0]
         count = len(copies.preempts) - 1

@@ -19,6 +19,13 @@ from dractl.report.explain.json import as_json
 from dractl.report.plain import plural, printable
 
 SCHEMA = "dractl/explain-machines/v1"
+_FITS = ("✓", "1;32")
+_MARKS = {
+    "allocated": _FITS,
+    "allocatable": _FITS,
+    "undecided": ("?", "1;33"),
+    "unallocatable": ("✗", "1;31"),
+}
 _NAMED = 6  # maximum number of machines in one line
 
 
@@ -88,7 +95,7 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     column = judged[0] if judged else ""
     yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  {column}DETAIL", "1")
     for number, (machine, code, answer) in enumerate(rows):
-        mark = canvas.paint("✓", "1;32") if answer.fits else canvas.paint("✗", "1;31")
+        mark = canvas.paint(*_MARKS.get(answer.verdict, _MARKS["unallocatable"]))
         detail = _detail(answer)
         column = judged[number + 1] if judged else ""
         yield (
@@ -96,6 +103,8 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
             f"{canvas.cut(detail, room) if cut else detail}"
         ).rstrip()
     served = sum(answer.fits for _, _, answer in rows)
+    unknown = sum(answer.verdict == "undecided" for _, _, answer in rows)
+    doubt = f", of {unknown} it is unknown" if unknown else ""
     yield ""
     unjudged = dict.fromkeys(
         resource
@@ -104,7 +113,8 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
         if answer.explanation.fits
     )
     by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
-    yield f"{served} of {plural(len(rows), 'machine')} can serve it{by}; for Kubernetes {release}"
+    counted = f"{served} of {plural(len(rows), 'machine')} can serve it{by}{doubt}"
+    yield f"{counted}; for Kubernetes {release}"
     yield from _conditions(comparison.answers)
     yield from _list_stranded(comparison.answers)
     yield from _autoscaler_lines(comparison.answers, canvas)

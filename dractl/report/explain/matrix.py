@@ -1,5 +1,8 @@
 """A matrix of machines and subjects: a table, or comma-separated values."""
 
+from collections.abc import Sequence
+
+from dractl.explain.answer import Subject
 from dractl.explain.fleet.matrix import Cell, Matrix
 from dractl.report.canvas import Canvas
 from dractl.report.comma_separated import csv_table
@@ -7,6 +10,7 @@ from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
 
 _NAMED = 6  # maximum number of subjects in one line
+UNDECIDED = "? it is unknown whether the machine can serve it: -v has what is not known"
 STRANDED = "✓ N: N devices are stranded once no further copy fits: -v has their names"
 
 
@@ -15,7 +19,7 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     canvas.
 
     A cell is ``✓``, ``✓*`` if the machine serves only under conditions, with the number of stranded
-    devices if there are any, or the code of the first reason.
+    devices if there are any, or the code of the first reason, after ``?`` if nothing is decided.
     """
     subjects = [subject.title for subject in matrix.subjects]
     cells = [
@@ -27,6 +31,8 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
         lines.append("* only on some nodes, or not all of it was judged: -v has the conditions")
     if matrix.strands_devices:
         lines.append(STRANDED)
+    if matrix.has_undecided:
+        lines.append(UNDECIDED)
     if sentence := name_unserved(matrix):
         lines.append(sentence)
     rows = table(("MACHINE", "SERVES", *subjects), cells, canvas, repeated=2)
@@ -67,16 +73,25 @@ def summarize(matrix: Matrix, release: str) -> str:
 
 
 def name_unserved(matrix: Matrix) -> str:
-    """Return the sentence that names the subjects that no machine serves; empty if there are
-    none.
+    """Return the sentence that names the subjects that no machine serves, and those of which that
+    is unknown; empty if there are none.
     """
-    titles = [subject.title for subject in matrix.unserved]
-    more = f" and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
-    return f"no machine can serve {', '.join(titles[:_NAMED])}{more}" if titles else ""
+    undecided = matrix.undecided
+    unserved = [subject for subject in matrix.unserved if subject not in undecided]
+    sentences = (
+        f"no machine can serve {_list_titles(unserved)}" if unserved else "",
+        f"whether a machine can serve {_list_titles(undecided)} is unknown" if undecided else "",
+    )
+    return "; ".join(filter(None, sentences))
+
+
+def _list_titles(subjects: Sequence[Subject]) -> str:
+    titles = ", ".join(subject.title for subject in subjects[:_NAMED])
+    return f"{titles} and {len(subjects) - _NAMED} more" if len(subjects) > _NAMED else titles
 
 
 def format_cell(cell: Cell) -> str:
     if not cell.serves:
-        return cell.code
+        return f"? {cell.code}" if cell.is_undecided else cell.code
     mark = "✓*" if cell.is_conditional else "✓"
     return f"{mark} {cell.stranded}" if cell.stranded else mark

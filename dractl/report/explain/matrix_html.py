@@ -11,7 +11,7 @@ from dractl.cluster.origin import Origin
 from dractl.explain.fleet.matrix import Cell, Matrix, MatrixRow
 from dractl.explain.reasons.registry import REASONS
 from dractl.report.explain.html import header_lines
-from dractl.report.explain.matrix import STRANDED, format_cell, name_unserved, summarize
+from dractl.report.explain.matrix import STRANDED, UNDECIDED, format_cell, name_unserved, summarize
 from dractl.report.page import cell, page, table
 from dractl.report.plain import plural
 
@@ -62,8 +62,8 @@ def _row(row: MatrixRow, matrix: Matrix, letters: Mapping[str, str]) -> str:
 def _cell(each: Cell, letters: Mapping[str, str]) -> str:
     if each.serves:
         return cell(format_cell(each), "good")
-    code = escape(each.code)
-    return f'<td class="soft" title="{code}">{letters[each.code]}</td>'
+    code, letter = escape(each.code), letters[each.code]
+    return f'<td class="soft" title="{code}">{"? " * each.is_undecided}{letter}</td>'
 
 
 def _totals_row(matrix: Matrix) -> str:
@@ -78,6 +78,8 @@ def _legend(matrix: Matrix, letters: Mapping[str, str]) -> Iterator[str]:
     """Yield the meaning of the letters of cells, with the titles of the reasons' pages."""
     if matrix.has_conditions:
         yield "<p>✓* only on some nodes, or not all of it was judged</p>"
+    if matrix.has_undecided:
+        yield f"<p>{escape(UNDECIDED)}</p>"
     if matrix.strands_devices:
         yield f"<p>{escape(STRANDED)}</p>"
     rows = []

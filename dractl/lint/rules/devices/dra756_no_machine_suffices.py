@@ -26,7 +26,7 @@ from dractl.lint.funnels import candidates
 from dractl.lint.inventory import SliceDevice
 from dractl.lint.model import Advice, Claim, Found, Run
 from dractl.lint.standard import STANDARD_DOMAIN
-from dractl.objects import Request, mapping, quantity, text
+from dractl.objects import Constraint, Request, mapping, quantity, text
 from dractl.program import program_name
 
 SEVERITY = "error"
@@ -42,10 +42,11 @@ def check(run: Run) -> Found:
     homes = inventory.homes
     for claim in run.claims:
         matches = [(request, candidates(run, claim, request)) for request in claim.alternatives]
+        constraints = [item for item in claim.constraints if inventory.knows(_attribute(item))]
         if (
             not matches
             or not all(devices for _, devices in matches)
-            or not _are_comparable(claim, matches)
+            or not _are_comparable(constraints, matches)
         ):
             continue
         programs = [run.program(item) for request, _ in matches for item in request.selectors]
@@ -57,7 +58,8 @@ def check(run: Run) -> Found:
             continue
         if any(map(_is_too_small, matches)):
             continue  # DRA754
-        if inventory.refuses(_claim(claim, claim.devices.get("constraints")), classes):
+        fields = [constraint.fields for constraint in constraints]
+        if inventory.refuses(_claim(claim, fields), classes):
             fails_anyway = inventory.refuses(_claim(claim, None), classes)
             advice = _advice(claim, matches, homes, fails_anyway)
             wider = None if fails_anyway else _wider(claim)
@@ -121,14 +123,20 @@ def _claim(claim: Claim, constraints: Any) -> dict[str, Any]:
     }
 
 
-def _are_comparable(claim: Claim, matches: list[tuple[Request, list[SliceDevice]]]) -> bool:
+def _attribute(constraint: Constraint) -> str:
+    """Return the attribute of a constraint; "" if it has none."""
+    fields = constraint.fields
+    return text(fields.get("matchAttribute") or fields.get("distinctAttribute"))
+
+
+def _are_comparable(
+    constraints: list[Constraint], matches: list[tuple[Request, list[SliceDevice]]]
+) -> bool:
     """Return False if a constraint is on an attribute that devices lack, or publish with several
     types (DRA753).
     """
-    for constraint in claim.constraints:
-        name = text(
-            constraint.fields.get("matchAttribute") or constraint.fields.get("distinctAttribute")
-        )
+    for constraint in constraints:
+        name = _attribute(constraint)
         values = (
             [device.attribute(name) for _, devices in matches for device in devices] if name else []
         )
