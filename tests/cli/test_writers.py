@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -203,6 +204,19 @@ def test_unwritable_file_does_not_stop_other_files(
     captured = capsys.readouterr()
     assert "b.yaml: 1 fixed" in captured.err
     assert captured.out.startswith("{")
+
+
+def test_comments_that_are_not_written_suppress_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (here / name).write_text(WRONG)
+    (here / "a.yaml").chmod(0o444)
+    assert main(["lint", "a.yaml", "b.yaml", "--add-ignore", "-o", "json"]) == 3
+    report = json.loads(capsys.readouterr().out)
+    findings = {finding["file"] for finding in report["findings"]}
+    assert findings == {"a.yaml"}
+    assert report["summary"]["suppressed"] == len(report["findings"])
 
 
 def test_a_full_disk_loses_nothing(

@@ -440,6 +440,8 @@ def command(
     if run.watch:
         _watch(job, outputs[0], reports)
     outcome = _lint_or_edit(job, edits, targets)
+    if edits.is_requested and not edits.diff:
+        outcome = _write_outcome(job, edits, outcome)
     _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     report = replace(outcome.report, release_from=origin)
@@ -563,9 +565,6 @@ def _finish(
             fail_on_skipped=run.fail_on_skipped,
             errors=errors,
         )
-    if edits.is_requested:
-        verb = "suppressed" if edits.add_ignore else "fixed"
-        errors = [*errors, *_write_changes(job, outcome.changes, done=verb)]
     if report.files or not any(item.unread for item in report.skipped):  # nothing to report on
         for output in outputs:
             output.write(report, to_stderr=edits.is_requested and job.stdin is not None)
@@ -881,6 +880,19 @@ def _show_diff(changes: Iterable[FileChange], output_file: Path | None) -> bool:
     shown = "".join(fixing.diff(change) for change in changes)
     common.write_report(shown, output_file)
     return bool(shown)
+
+
+def _write_outcome(job: Job, edits: EditOptions, outcome: EditOutcome) -> EditOutcome:
+    """Write the changes; if some files stay as they are, report on what is written."""
+    verb = "suppressed" if edits.add_ignore else "fixed"
+    errors = _write_changes(job, outcome.changes, done=verb)
+    if not errors:
+        return outcome
+    unchanged = {error.place for error in errors}
+    written = {
+        change.name: change.after for change in outcome.changes if change.name not in unchanged
+    }
+    return EditOutcome(job.lint(written), outcome.changes, [*outcome.errors, *errors])
 
 
 def _write_changes(job: Job, changes: Iterable[FileChange], *, done: str) -> list[InputError]:
