@@ -11,6 +11,7 @@ from dractl.alignment.aligner import find_requests
 from dractl.alignment.quality import Pair
 from dractl.cluster import ClusterState
 from dractl.cluster.rights import Rights, Unread
+from dractl.report.alignment.text import alignment_lines
 from tests.alignment.machines import DGX_GPUS, DGX_NICS, align_claim, allocated_claim, cluster
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
@@ -147,6 +148,8 @@ def test_an_unknown_level_is_not_guessed() -> None:
     assert alignment.levels == {"unknown": 1}
     assert (alignment.best_free, alignment.share) == (None, None)
     assert "unknown levels" in alignment.comparison_failure
+    ((heading, line),) = alignment_lines([alignment])
+    assert (heading, line[:18]) == ("GPU and NIC", "1 pair: 1 unknown;")
 
 
 def test_an_unknown_level_of_one_pair_makes_the_share_an_interval() -> None:

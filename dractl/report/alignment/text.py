@@ -94,7 +94,8 @@ def alignment_lines(alignments: Sequence[Alignment]) -> Iterator[tuple[str, str]
         yield title(alignment), describe_quality(alignment)
         for line in compare_with_best(alignment):
             yield "", line
-        if not alignment.is_best and len(alignment.pairs) <= _MAX_PAIRS:
+        is_known = any(pair.level is not None for pair in alignment.pairs)
+        if is_known and not alignment.is_best and len(alignment.pairs) <= _MAX_PAIRS:
             rows = pair_rows(alignment)
             a_width = max((len(row.a) for row in rows), default=0)
             b_width = max((len(row.b) for row in rows), default=0)
