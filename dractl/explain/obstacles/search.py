@@ -31,6 +31,7 @@ from dractl.explain.obstacles.demands import (
     Demand,
     GangPods,
     NodeLabel,
+    NodeResource,
     OpenNode,
     SchedulerName,
     demand_of_stop,
@@ -49,6 +50,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.properties import cached_property
 from dractl.scheduler.cycle import ClassMissing
+from dractl.scheduler.extended import classes_by_resource
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -355,6 +357,7 @@ class _Search:
                 claim, self.drivers, self.oracle.scheduler.compile_selector, self.trial
             )
         ]
+        of_claims += self._resource_demands(verdict)
         # Whole requests and classes are given up only if nothing else is enough.
         of_claims.sort(key=_coarseness)
         lifted = {(d.target, d.request) for d in self.stops if isinstance(d, ClassOfRequest)}
@@ -365,6 +368,18 @@ class _Search:
                 isinstance(demand, ClassOfRequest) and (demand.target, demand.request) in lifted
             )
         ]
+
+    def _resource_demands(self, verdict: NodeVerdict) -> Iterator[Demand]:
+        """Yield the demands for extended resources for which the scheduler makes a claim.
+
+        No object states that claim, so its demands are the amounts of the containers.
+        """
+        if all(claim.editable is not None for claim in verdict.claims):
+            return
+        provided = classes_by_resource(self.oracle.scheduler.state.classes)
+        for resource, amounts in Pod(self.trial.question.value).extended_requests.items():
+            if resource in provided:
+                yield NodeResource(resource, str(sum(part.amount for part in amounts)))
 
 
 def _count_candidates(survey: Survey) -> object:

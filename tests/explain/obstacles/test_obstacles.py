@@ -317,6 +317,20 @@ def test_devices_in_use_are_no_obstacle_to_an_extended_resource_too_large_for_a_
     assert "cordoned" in answer.headline
 
 
+def test_an_extended_resource_too_large_for_a_node_is_an_obstacle() -> None:
+    """As for a claim, no node ever has 16 devices if the largest one has 4."""
+    gpu = device_class("gpu", f"device.driver == '{GPU}'")
+    gpu["spec"]["extendedResourceName"] = "example.com/gpu"
+    amounts = {"example.com/gpu": "16"}
+    containers = [{"name": "main", "resources": {"requests": amounts, "limits": amounts}}]
+    answer = explain(gpu, *machine("a"), pod("p", spec={"containers": containers}))
+    (obstacle,) = answer.obstacles
+    assert (obstacle.kind, obstacle.want) == ("resource", "16 example.com/gpu")
+    assert obstacle.code == "not-enough"
+    assert answer.when == "never"
+    assert [fix.title for fix in answer.fixes] == ["lower example.com/gpu from 16 to 4"]
+
+
 def test_obstacles_of_unpublished_devices_are_noted() -> None:
     rule = {
         "apiVersion": "resource.k8s.io/v1beta2",
