@@ -152,6 +152,24 @@ def test_a_fix_says_how_many_of_the_pods_fit_after_it() -> None:
     assert ending.relief == Relief(fits=4, of=6)
 
 
+def test_a_quota_that_was_lowered_counts_no_pod_that_exists() -> None:
+    """Quotas are checked when a pod is created, and an uncordoned node takes what exists."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": {"hard": {"pods": "1"}},
+        "status": {"hard": {"pods": "1"}, "used": {"pods": "3"}},
+    }
+    slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
+    pods = [each for name in "abc" for each in replica(name, f"web-{name}", count=1)]
+    state = state_of(GPU, ONE_EACH, node("a", unschedulable=True), slices, quota, *pods)
+    explainer = Explainer(state, Features.for_release("1.37"))
+    answers = explain_each(explainer, find_all_waiting(state, None), group_replicas=True)
+    relief = {fix.relief for answer in answers for fix in answer.fixes if fix.title == "uncordon a"}
+    assert relief == {Relief(fits=3, of=3)}
+
+
 def test_pods_equal_to_one_that_does_not_fit_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight pods want 5 GPUs each; if they want 4, the node has room for one of them."""
     tried: list[str] = []

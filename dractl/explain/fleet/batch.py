@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dractl.capacity.replicas import place_first
-from dractl.cluster.changes import Delete, PatchError, apply, parse_target
+from dractl.cluster.changes import Change, Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.cluster.state import ClusterState
@@ -24,6 +24,7 @@ from dractl.views import Pod
 
 # Fixes whose relief is counted, beginning with those that most pods wait for
 MAX_FIXES_COUNTED = 12
+_KINDS_OF_NODES = ("Node", "ResourceSlice", "DeviceTaintRule")
 MAX_REPLICAS_PLACED = 1000  # replicas with one answer that are placed together
 # Fields that differ between replicas of one workload, and do not affect the nodes where they can
 # run.
@@ -335,6 +336,8 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
         state = apply(state, changes.values())
     except PatchError:
         return None
+    if _keeps_pods(explainer.state, changes.values(), waiting):
+        state = state.with_kinds({"ResourceQuota": {}})  # quotas count when objects are created
     for answer, _ in waiting:
         pods = _pods_after_fix(explainer.state, state, answer)[:MAX_REPLICAS_PLACED]
         classes = {(answer.subject.namespace, Pod(pod).scheduling_key) for pod in pods}
@@ -348,6 +351,24 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
             unschedulable |= classes
         fits, state = fits + placement.fits, placement.state
     return fits
+
+
+def _keeps_pods(
+    state: ClusterState, changes: Iterable[Change], waiting: Sequence[tuple[Explanation, Fix]]
+) -> bool:
+    """Return True if changes leave the waiting pods and their claims, all of which were created, as
+    they are.
+    """
+    keys = {
+        (answer.subject.namespace, name)
+        for answer, _ in waiting
+        for name in (answer.subject.name, *answer.alike)
+    }
+    targets = (parse_target(change.target) for change in changes)
+    is_kept = all(
+        kind in _KINDS_OF_NODES or (kind == "Pod" and key not in keys) for kind, key in targets
+    )
+    return is_kept and not any(state.pod(key).has_uncreated_claims for key in keys)
 
 
 def _pods_after_fix(before: ClusterState, after: ClusterState, answer: Explanation) -> list[Raw]:
