@@ -26,9 +26,10 @@ FIXES = "dractl.explain.fixes"
 # Obstacles are found, and each is diagnosed by itself, before a fix is searched for. The failing
 # pods of a driver's Deployment, and the room that moves would make, are looked at as well. Node pools
 # are asked as Karpenter asks them: requirements, then types, then its allocator. What makes a
-# candidate, the problem that it solves and the candidate itself are three files of fixes.
+# candidate, the problem that it solves and the candidate itself are three files of fixes. Each attempt
+# asks whether the slices lack values.
 MAX_RETURNS_TO_FIXES = 170
-MAX_RETURNS = 262
+MAX_RETURNS = 263
 
 
 class Module:

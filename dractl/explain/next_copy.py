@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from dractl.allocation import Features
 from dractl.capacity import Fit, StrandedDevices, find_stranded_devices
-from dractl.cluster.snapshot_gaps import has_unknown_values
 from dractl.explain.answer import Explanation, Reason
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
 from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.scheduler.attempt import Scheduler
+from dractl.simulation.unknown_values import list_unknown_values
 from dractl.views import Pod
 
 UNKNOWN = NotKnownOfMachine.page.code
@@ -40,11 +40,7 @@ def mark_undecided(fit: Fit, features: Features) -> Fit:
     """Return the fit, undecided if the next copy may fit for some values of described machines that
     no source shows.
     """
-    if fit.undecided or not has_unknown_values(fit.state):
-        return fit
-    from dractl.simulation.unknown_values import list_unknown_values  # of described machines only
-
-    if not list_unknown_values(fit.state):
+    if fit.undecided or not list_unknown_values(fit.state):
         return fit
     explanation = explain_next_copy(fit, features)
     return replace(fit, undecided=True) if may_fit(explanation) else fit

@@ -50,7 +50,6 @@ from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.properties import cached_property
 from dractl.scheduler.cycle import ClassMissing
-from dractl.scheduler.extended import classes_by_resource
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
@@ -376,10 +375,8 @@ class _Search:
         """
         if all(claim.editable is not None for claim in verdict.claims):
             return
-        provided = classes_by_resource(self.oracle.scheduler.state.classes)
         for resource, amounts in Pod(self.trial.question.value).extended_requests.items():
-            if resource in provided:
-                yield NodeResource(resource, str(sum(part.amount for part in amounts)))
+            yield NodeResource(resource, str(sum(part.amount for part in amounts)))
 
 
 def _count_candidates(survey: Survey) -> object:
