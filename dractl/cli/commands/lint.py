@@ -440,8 +440,6 @@ def command(
     if run.watch:
         _watch(job, outputs[0], reports)
     outcome = _lint_or_edit(job, edits, targets)
-    if edits.is_requested and not edits.diff:
-        outcome = _write_outcome(job, edits, outcome)
     _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
     origin = "from kubelets" if seen_release else against.release_from(settings, environment)
     report = replace(outcome.report, release_from=origin)
@@ -461,10 +459,11 @@ def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target
 
 
 def _lint_or_edit(job: Job, edits: EditOptions, targets: Sequence[Target]) -> EditOutcome:
-    """Return the report, after the fixes or comments in memory if they are requested."""
-    if edits.is_requested:
-        return _apply_edits(job, edits)
-    return EditOutcome(job.lint_releases(targets), [], [])
+    """Return the report, after the fixes or comments if they are requested; a diff writes none."""
+    if not edits.is_requested:
+        return EditOutcome(job.lint_releases(targets), [], [])
+    outcome = _apply_edits(job, edits)
+    return outcome if edits.diff else _write_outcome(job, edits, outcome)
 
 
 def _refuse_releases(targets: Sequence[Target], run: RunOptions, edits: EditOptions) -> None:
