@@ -23,7 +23,7 @@ from dractl.objects import Raw, slice_of
 from dractl.properties import cached_property
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
-from dractl.scheduler.groups import AttributeNames, NodeGroups, attribute_names
+from dractl.scheduler.groups import AttributeNames, NodeGroups, NodeKeys, attribute_names
 from dractl.scheduler.holdings import HeldDevices, collect_held_devices
 from dractl.scheduler.snapshot import Snapshot, snapshot_of
 from dractl.views import Node, Pod, View
@@ -92,6 +92,17 @@ class SchedulerCache:
         cache = self.state.cache
         return cache.from_sources(
             "node-groups", (self.slices,), lambda _: NodeGroups(self.slices, cache)
+        )
+
+    def node_keys(self, nodes: Mapping[str, Node], names: AttributeNames) -> NodeKeys:
+        """Return the keys of nodes for a question that reads the attributes ``names``."""
+        groups, in_use = self.groups, self.held_devices.in_use
+        if nodes is not self.nodes:  # a part of the nodes, which seldom comes again
+            return groups.keys(nodes, names, in_use)
+        return self.state.cache.from_sources(
+            ("node-keys", names),
+            (groups, nodes, in_use),
+            lambda previous: groups.keys(nodes, names, in_use, previous),
         )
 
     @cached_property

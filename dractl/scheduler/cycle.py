@@ -5,7 +5,7 @@ kubernetes pkg/scheduler/schedule_one.go,
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -21,10 +21,10 @@ from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import make_special_claim
-from dractl.scheduler.filter_results import FirstRejections
 from dractl.scheduler.groups import attribute_names
 from dractl.scheduler.pre_bind import PreBind
 from dractl.scheduler.preemption import preempt
+from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Node, Pod, View
@@ -130,37 +130,36 @@ class SchedulingCycle:
         verdicts = self.cache.verdicts(
             () if self._has_mapped_resources else self.open_claims, names
         )
-        groups, in_use = self.cache.groups, self.cache.held_devices.in_use
-        has_mapped_resources = self._has_mapped_resources
-        rejections = self._first_rejections()
+        nodes = self._nodes_to_try
+        groups = self.cache.node_keys(nodes, names).by_name.values()
+        rejections = self._first_rejections(nodes)
         allocated = [claim for claim in self.claims if claim.allocated]
-        for name, node in self.cache.nodes.items():
-            if self.node_names is not None and name not in self.node_names:
-                continue
-            group = groups.key(node.raw, names, in_use)
-            claims = self.open_claims
-            if has_mapped_resources:
-                special = self._special_claim(node)
-                if special is not None and special.claim is not None:
-                    claims = (*claims, special)
-                    group = group, repr(special.claim.spec)
-            if group in verdicts.by_specs:  # the same as below, without the calls
-                verdict = verdicts.by_specs[group]
-            else:
-                verdict = verdicts.look_up(group, partial(allocate, self.cache, node, claims))
+        claims, by_specs = self.open_claims, verdicts.by_specs
+        for (name, node), rejection, group in zip(nodes.items(), rejections, groups, strict=True):
+            if self._has_mapped_resources:
+                claims, group = self._add_special_claim(node, group)  # noqa: PLW2901
             yield NodeVerdict(
                 node,
                 name,
-                None if rejections is None else rejections[name],
+                rejection,
                 (
                     tuple([claim for claim in allocated if not self._is_usable(claim, node)])
                     if allocated
                     else ()
                 ),
                 claims,
-                verdict,
+                by_specs[group]  # as look_up does, without the call
+                if group in by_specs
+                else verdicts.look_up(group, partial(allocate, self.cache, node, claims)),
                 group,
             )
+
+    @property
+    def _nodes_to_try(self) -> Mapping[str, Node]:
+        nodes, names = self.cache.nodes, self.node_names
+        if names is None:
+            return nodes
+        return {name: nodes[name] for name in nodes if name in names}
 
     @cached_property
     def _has_mapped_resources(self) -> bool:
@@ -170,10 +169,17 @@ class SchedulingCycle:
         classes = backing_classes(self.cache.state.classes, self.features)
         return not classes.keys().isdisjoint(self.pod.extended_requests)
 
-    def _special_claim(self, node: Node) -> PodClaim | None:
-        """Return the claim that the scheduler makes on a node for extended resources of the pod."""
+    def _add_special_claim(
+        self, node: Node, group: Hashable
+    ) -> tuple[tuple[PodClaim, ...], Hashable]:
+        """Return the open claims with the one that the scheduler makes on a node for extended
+        resources of the pod, and the key of the node for these claims.
+        """
         assert self.pod is not None
-        return make_special_claim(self.cache.state, self.pod, node, self.features)
+        special = make_special_claim(self.cache.state, self.pod, node, self.features)
+        if special is None or special.claim is None:
+            return self.open_claims, group
+        return (*self.open_claims, special), (group, repr(special.claim.spec))
 
     def _attribute_names(self) -> frozenset[str] | None:
         """Return the attributes that the pod's claims and all classes may read."""
@@ -183,13 +189,11 @@ class SchedulingCycle:
         )
         return None if of_classes is None or of_claims is None else of_classes | of_claims
 
-    def _first_rejections(self) -> FirstRejections | None:
-        """Return the first rejection of each node before DRA; None if no filter can reject a
-        node.
-        """
+    def _first_rejections(self, nodes: Mapping[str, Node]) -> Sequence[Rejection | None]:
+        """Return the first rejection of each node before DRA."""
         if self.pod is None or not self.cache.state.has("Node"):
-            return None
-        return self.cache.filters(self.pod).first_rejections
+            return [None] * len(nodes)
+        return self.cache.filters(self.pod).first_rejections.find(nodes)
 
     def _is_usable(self, claim: PodClaim, node: Node) -> bool:
         """Decide whether an allocated claim can be used on a node."""

@@ -2,6 +2,8 @@
 same.
 """
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from dractl.allocation import Features
@@ -15,26 +17,28 @@ from dractl.views import Pod
 _RejectionsByNode = dict[NodeInfo, Rejection | None]
 
 
-class FirstRejections(dict[str, Rejection | None]):
-    """The first rejection of each node by its name, computed on first use."""
+class FirstRejections:
+    """The first rejection of each node, computed on first use."""
 
     def __init__(self, filters: NodeFilters, by_node: _RejectionsByNode) -> None:
-        super().__init__()
         self._filters = filters
         self._by_node = by_node
         """Shared with pods that are equal to local filters, before and after a change."""
 
-    def __missing__(self, name: str) -> Rejection | None:
-        rejection = None
-        node = self._filters.snapshot.nodes.get(name)
-        if node is not None:
-            if self._filters.pod.node_name == name:  # the pod cannot conflict with itself
-                rejection = self._filters.first_rejection(node)
-            elif node in self._by_node:
-                rejection = self._by_node[node]
-            else:
-                rejection = self._by_node[node] = self._filters.first_rejection(node)
-        self[name] = rejection
+    def find(self, names: Iterable[str]) -> list[Rejection | None]:
+        """Return the first rejection of each node with these names; None for an unknown node."""
+        by_node = self._by_node
+        return [
+            by_node[node] if node in by_node else self._compute(node)
+            for node in map(self._filters.snapshot.nodes.get, names)
+        ]
+
+    def _compute(self, node: NodeInfo | None) -> Rejection | None:
+        if node is None:
+            return None
+        rejection = self._filters.first_rejection(node)
+        if self._filters.pod.node_name != node.name:  # the pod cannot conflict with itself
+            self._by_node[node] = rejection
         return rejection
 
 

@@ -6,9 +6,9 @@ Such nodes share one search, and one entry in the answer if there are many of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import compress
-from operator import ne
+from operator import is_not, ne
 from typing import Any
 
 from msgspec import Struct
@@ -73,9 +73,12 @@ class NodeGroups:
             else:
                 self._network_slices.append(resource_slice)
         self._wide_pools = {pool for pool, nodes in pool_nodes.items() if len(nodes) > 1}
+        self._node_by_pool = {
+            pool: next(iter(nodes)) for pool, nodes in pool_nodes.items() if len(nodes) == 1
+        }
         self._signatures = SliceSignatures(cache)
         self._reaches: dict[int, _NodeReach] = {}
-        self._idle_keys: dict[tuple[int, AttributeNames], _IdleNodeKey] = {}
+        self._idle_keys: dict[AttributeNames, dict[int, _IdleNodeKey]] = {}
         self._key_numbers: dict[Hashable, int] = {}
 
     @property
@@ -83,15 +86,32 @@ class NodeGroups:
         """True if no node's devices depend on the devices in use on other nodes."""
         return not (self._network_slices or self._wide_pools)
 
-    def key(self, node: Raw, names: AttributeNames, in_use: DevicesInUse) -> Hashable:
-        """Return everything that decides a node's verdict on a question that reads ``names``.
+    def keys(
+        self,
+        nodes: Mapping[str, Node],
+        names: AttributeNames,
+        in_use: DevicesInUse,
+        previous: NodeKeys | None = None,
+    ) -> NodeKeys:
+        """Return the keys of nodes for a question that reads ``names``.
 
-        This is made of the node's pools, their devices in use, and other slices that it reaches.
+        Keys of the same nodes for the same names may be given as ``previous``: then only those of
+        nodes with other devices in use are made again.
         """
-        idle = self._idle_keys.get((id(node), names))
-        if idle is None or idle.node is not node:
-            idle = self._idle_keys[id(node), names] = self._idle_key(node, names)
-        return idle.key, *map(in_use.get, idle.pools)
+        idle_keys = self._idle_keys.setdefault(names, {})
+        keys: dict[str, Hashable] = {}
+        changed = nodes
+        if previous is not None and previous.groups is self and previous.nodes is nodes:
+            keys = dict(previous.by_name)
+            pools = _diff_in_use(previous.in_use, in_use)
+            owners = map(self._node_by_pool.get, pools)
+            changed = {name: nodes[name] for name in owners if name is not None and name in nodes}
+        for name, node in changed.items():
+            idle = idle_keys.get(id(node.raw))
+            if idle is None or idle.node is not node.raw:
+                idle = idle_keys[id(node.raw)] = self._idle_key(node.raw, names)
+            keys[name] = idle.key, *map(in_use.get, idle.pools)
+        return NodeKeys(self, nodes, in_use, keys)
 
     def _idle_key(self, node: Raw, names: AttributeNames) -> _IdleNodeKey:
         reach = self._reaches.get(id(node))
@@ -99,7 +119,7 @@ class NodeGroups:
             reach = self._reaches[id(node)] = self._reach(node)
         if reach.is_single:
             return _IdleNodeKey(node, reach.name, ())
-        hashes = tuple([self._signatures.hash(each, names) for each in reach.slices])
+        hashes = tuple([each.hash(names) for each in reach.signatures])
         key = hashes, reach.network_slices, reach.declared_features
         number = self._key_numbers.setdefault(key, len(self._key_numbers))
         return _IdleNodeKey(node, number, reach.pools)
@@ -114,16 +134,17 @@ class NodeGroups:
                 is_single = True
             elif spec.all_nodes or _selects(resource_slice, view):
                 network_slices.append(id(resource_slice))
-        slices = tuple(self._slices_of(view.name))
+        slices = self._slices_of(view.name)
         pools = tuple(map(_pool_of, slices))
+        is_single = is_single or not self._wide_pools.isdisjoint(pools)
         return _NodeReach(
             node,
             view.name,
-            slices,
+            () if is_single else tuple(map(self._signatures.of, slices)),
             pools,
             tuple(network_slices),
             view.declared_features,
-            is_single or not self._wide_pools.isdisjoint(pools),
+            is_single,
         )
 
     def pools(self, node: str) -> tuple[PoolName, ...]:
@@ -137,15 +158,27 @@ class NodeGroups:
         return sorted(slices, key=lambda s: (s.spec.driver, s.spec.pool.name, s.metadata.name))
 
 
+class NodeKeys(Struct, frozen=True):
+    """The keys of nodes, each with everything that decides a node's verdict on a question: the
+    node's pools, their devices in use, and other slices that it reaches.
+    """
+
+    groups: NodeGroups
+    nodes: Mapping[str, Node]
+    in_use: DevicesInUse
+    by_name: Mapping[str, Hashable]
+    """The keys by the names of the nodes, in the order of ``nodes``."""
+
+
 class _NodeReach(Struct, frozen=True):
     """The devices that a node reaches."""
 
     node: Raw
     name: str
-    slices: tuple[ResourceSlice, ...]
-    """The slices that are for this node only."""
+    signatures: tuple[_Signature, ...]
+    """The signatures of the slices that are for this node only; none if ``is_single``."""
     pools: tuple[PoolName, ...]
-    """The pool of each of ``slices``."""
+    """The pool of each slice that is for this node only."""
     network_slices: tuple[int, ...]
     """The identities of other slices that it reaches."""
     declared_features: tuple[str, ...]
@@ -167,17 +200,35 @@ class _IdleNodeKey(Struct, frozen=True):
 class _Signature(Struct, frozen=True):
     """Hashes of the parts of a slice that affect verdicts."""
 
+    resource_slice: ResourceSlice
     base_hash: int
     """The hash of the slice without plain attributes."""
-    hash_by_names: dict[AttributeNames, int]
-    """The hashes with the attributes that a question reads, by the names of these attributes."""
-    similar: ResourceSlice | None = None
-    """A slice that differs only in the attributes ``differing_names``."""
+    similar: _Signature | None = None
+    """The signature of a slice that differs only in the attributes ``differing_names``."""
     differing_names: frozenset[str] = frozenset()
+    hash_by_names: dict[AttributeNames, int] = {}
+    """The hashes with the attributes that a question reads, by the names of these attributes."""
+
+    def hash(self, names: AttributeNames) -> int:
+        """Return the hash of the slice for a question that reads the attributes ``names``.
+
+        Slices have equal hashes if they differ only in plain attributes that it does not read.
+        """
+        signature = self
+        if (
+            self.similar is not None
+            and names is not None
+            and self.differing_names.isdisjoint(names)
+        ):
+            signature = self.similar
+        if names not in signature.hash_by_names:
+            values = _attribute_values(signature.resource_slice, names)
+            signature.hash_by_names[names] = hash((signature.base_hash, values))
+        return signature.hash_by_names[names]
 
 
 class SliceSignatures:
-    """Hashes of slices.
+    """Signatures of slices.
 
     Most slices of a driver differ only in a few attributes that questions seldom read, such as
     uuid. Such slices share their hashes.
@@ -185,36 +236,23 @@ class SliceSignatures:
 
     def __init__(self, cache: DerivedValues) -> None:
         self._cache = cache
-        self._latest_of_driver: dict[str, tuple[ResourceSlice, _Signature]] = {}
+        self._latest_of_driver: dict[str, _Signature] = {}
 
-    def hash(self, resource_slice: ResourceSlice, names: AttributeNames) -> int:
-        """Return the hash of a slice for a question that reads the attributes ``names``.
-
-        Slices have equal hashes if they differ only in plain attributes that it does not read.
-        """
-        signature = self._cache.from_object(
-            "slice-signature", resource_slice, lambda: self._signature(resource_slice)
+    def of(self, resource_slice: ResourceSlice) -> _Signature:
+        """Return the signature of a slice."""
+        return self._cache.from_object(
+            "slice-signature", resource_slice, lambda: self._make(resource_slice)
         )
-        if (
-            signature.similar is not None
-            and names is not None
-            and signature.differing_names.isdisjoint(names)
-        ):
-            return self.hash(signature.similar, names)
-        if names not in signature.hash_by_names:
-            values = _attribute_values(resource_slice, names)
-            signature.hash_by_names[names] = hash((signature.base_hash, values))
-        return signature.hash_by_names[names]
 
-    def _signature(self, resource_slice: ResourceSlice) -> _Signature:
+    def _make(self, resource_slice: ResourceSlice) -> _Signature:
         driver = resource_slice.spec.driver
-        if driver in self._latest_of_driver:
-            similar, signature = self._latest_of_driver[driver]
-            names = _diff_attributes(resource_slice, similar)
+        similar = self._latest_of_driver.get(driver)
+        if similar is not None:
+            names = _diff_attributes(resource_slice, similar.resource_slice)
             if names is not None:
-                return _Signature(signature.base_hash, {}, similar, names)
-        signature = _Signature(_base_hash(resource_slice), {})
-        self._latest_of_driver[driver] = resource_slice, signature
+                return _Signature(resource_slice, similar.base_hash, similar, names)
+        signature = _Signature(resource_slice, _base_hash(resource_slice))
+        self._latest_of_driver[driver] = signature
         return signature
 
 
@@ -236,10 +274,12 @@ def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[s
         attributes, others = mine.get("attributes"), their.get("attributes")
         if not isinstance(attributes, dict) or not isinstance(others, dict):
             return None
-        if {**mine, "attributes": others} != their or list(attributes) != list(others):
+        if {**mine, "attributes": others} != their:
             return None
         if _are_equal_except(names, attributes, others):
             continue
+        if list(attributes) != list(others):
+            return None
         differing = list(compress(attributes, map(ne, attributes.values(), others.values())))
         if not all(_is_plain(attributes[name]) and _is_plain(others[name]) for name in differing):
             return None
@@ -300,6 +340,16 @@ def _attribute_values(resource_slice: ResourceSlice, names: AttributeNames) -> s
     if names is not None:
         read = [name for name in read if name.rpartition("/")[2] in names]
     return repr((read, [each.get(name) for each in attributes for name in read]))
+
+
+def _diff_in_use(first: DevicesInUse, second: DevicesInUse) -> list[PoolName]:
+    """Return the pools of which other devices are in use."""
+    if list(first) == list(second):
+        return list(compress(first, map(is_not, first.values(), second.values())))
+    return [
+        *(pool for pool, devices in first.items() if second.get(pool) is not devices),
+        *(pool for pool in second if pool not in first),
+    ]
 
 
 def _bare_name(name: str) -> str:

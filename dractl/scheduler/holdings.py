@@ -138,9 +138,13 @@ def _update(
         _replace_part(previous.devices.devices, before.devices, after.devices),
         _replace_part(previous.devices.shared, before.shared, after.shared),
     )
-    in_use = {pool: used for pool, used in previous.in_use.items() if pool not in pools}
     merged = _merge(holding.in_use for holding in neighbours)
-    in_use |= {pool: used for pool, used in merged.items() if pool in pools}
+    in_use = dict(previous.in_use)
+    for pool in pools:
+        if pool in merged:
+            in_use[pool] = merged[pool]
+        else:
+            in_use.pop(pool, None)
     return HeldDevices(claims, devices, in_use)
 
 

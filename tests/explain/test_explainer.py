@@ -294,11 +294,8 @@ def keys(
 ) -> list[object]:
     state = state_of(node("node-1"), node("node-2"), *slices, *(held or []))
     scheduler = Scheduler(state, Features.for_release("1.37"))
-    names, in_use = (
-        attribute_names(reading, {"expression": expression}),
-        scheduler.held_devices.in_use,
-    )
-    return [scheduler.groups.key(node.raw, names, in_use) for node in state.nodes.values()]
+    names = attribute_names(reading, {"expression": expression})
+    return list(scheduler.node_keys(scheduler.nodes, names).by_name.values())
 
 
 def test_unread_names_and_values_do_not_matter() -> None:
@@ -324,6 +321,25 @@ def test_devices_in_use_matter() -> None:
     ]
     one, two = keys(gpus("node-1", device("gpu-0")), gpus("node-2", device("gpu-0")), held=held)
     assert one != two
+
+
+@pytest.mark.parametrize("names", [frozenset[str](), None])
+def test_released_devices_change_the_keys_of_their_nodes_only(names: frozenset[str] | None) -> None:
+    slices = [gpus(f"node-{i}", device("gpu-0")) for i in (1, 2, 3)]
+    held = [
+        claim(name, request("r", "gpu"), status=allocation(name, ("gpu.example.com", "gpu-0")))
+        for name in ("node-1", "node-3")
+    ]
+    state = state_of(*(node(f"node-{i}") for i in (1, 2, 3)), *slices, *held)
+    features = Features.for_release("1.37")
+    scheduler = Scheduler(state, features)
+    before = scheduler.node_keys(scheduler.nodes, names).by_name
+    key = next(key for key in state.claims if key[1] == "node-1")
+    released = Scheduler(state.replace("ResourceClaim", key, None), features)
+    after = released.node_keys(released.nodes, names).by_name
+    assert before["node-1"] == before["node-3"] != before["node-2"]
+    assert list(after) == ["node-1", "node-2", "node-3"]
+    assert after == {**before, "node-1": before["node-2"]}
 
 
 def test_pool_spanning_nodes_is_never_shared() -> None:
