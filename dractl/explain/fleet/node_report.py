@@ -298,8 +298,9 @@ def _statuses_without_slice(
     ready = ready_devices(scheduler.state)
     seen: set[DeviceID] = set()
     for claim in scheduler.state.claims.values():
-        is_local = name in claim.node_names
-        for identity in (device.id for device in claim.allocated_devices if is_local):
+        if name not in claim.node_names:
+            continue
+        for identity in (device.id for device in claim.allocated_devices):
             if devices.get(identity) is None and identity not in seen:
                 seen.add(identity)
                 holders = devices.holders([identity])
