@@ -7,6 +7,8 @@ use. A kind that the input lacks is *not in the input*: objects of it may exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress, islice
+from operator import is_not
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
@@ -420,17 +422,11 @@ class ClusterState:
 
 @update_from("Pod", "PriorityClass")
 def _pods(state: ClusterState, previous: Mapping[Key, Pod] | None) -> Mapping[Key, Pod]:
-    classes, previous_pods = state.objects("PriorityClass"), previous or {}
-    return {
-        key: (
-            pod
-            if (pod := previous_pods.get(key))
-            and pod.raw is raw
-            and pod.priority_classes is classes
-            else Pod(raw, key, classes)
-        )
-        for key, raw in state.objects("Pod").items()
-    }
+    classes, views = state.objects("PriorityClass"), previous or {}
+    # All pods of one state have the same classes.
+    if any(pod.priority_classes is not classes for pod in islice(views.values(), 1)):
+        views = {}
+    return _update_views(lambda raw, key: Pod(raw, key, classes), state.objects("Pod"), views)
 
 
 @update_from("Node")
@@ -452,6 +448,10 @@ def _update_views(
     view: Callable[[Raw, Key], V], objects: Mapping[Key, Raw], previous: Mapping[Key, V]
 ) -> Mapping[Key, V]:
     """Return a view of each object; unchanged objects keep their views from ``previous``."""
+    if list(previous) == list(objects):  # as after most changes
+        raws = [old_view.raw for old_view in previous.values()]
+        changed = compress(objects, map(is_not, raws, objects.values()))
+        return {**previous, **{key: view(objects[key], key) for key in changed}}
     return {
         key: old_view if (old_view := previous.get(key)) and old_view.raw is raw else view(raw, key)
         for key, raw in objects.items()

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dractl.allocation import DeviceID
 from dractl.model import NodeSelector
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
-from dractl.objects import PoolName, Raw
+from dractl.objects import PoolName, Raw, text
 from dractl.properties import cached_property
 from dractl.views.base import Condition, View, conditions_by_type
 from dractl.views.selectors import node_selector
@@ -184,12 +184,12 @@ class Claim(View):
     @property
     def held_pools(self) -> tuple[PoolName, ...]:
         """The pools of :attr:`held_devices`, whose other fields are not read."""
-        pools = [
-            (text_at(result, "driver"), text_at(result, "pool"))
+        pools = {
+            (text(result.get("driver")), text(result.get("pool"))): None
             for result in self.results
             if result.get("adminAccess") is not True
-        ]
-        return tuple(dict.fromkeys(pools))
+        }
+        return tuple(pools)
 
     @cached_property
     def reported_devices(self) -> tuple[ReportedDevice, ...]:
@@ -258,13 +258,13 @@ class Claim(View):
             for entry in self.reserved_for
         )
 
-    @property
+    @cached_property
     def consumer_pods(self) -> tuple[str, ...]:
         """The names of the pods that the claim is reserved for."""
         entries = maps_at(self.raw, "status", "reservedFor")
         return tuple([text_at(e, "name") for e in entries if e.get("resource") == "pods"])
 
-    @property
+    @cached_property
     def owner_pods(self) -> tuple[str, ...]:
         """The names of the pods for which the claim was generated."""
         owners = maps_at(self.raw, "metadata", "ownerReferences")
