@@ -119,24 +119,34 @@ class _SharedValues(Struct):
 
 def _share_parts(item: Any, shared: _SharedValues) -> Any:
     """Return an item of a list that shares the parts likely to be equal with earlier items."""
-    for part in (*item.values(), at(item, "spec", "devices")) if isinstance(item, dict) else ():
+    if not isinstance(item, dict):
+        return item
+    spec, status = item.get("spec"), item.get("status")
+    devices = spec.get("devices") if isinstance(spec, dict) else None
+    parts: list[Any] = [item.get("metadata"), spec, status, devices]
+    for part in parts:
         for name in _SHARED_PARTS.intersection(part) if isinstance(part, dict) else ():
             part[name] = shared.parts.setdefault(encode(part[name]), part[name])
-    for index, device in enumerate(_maps(item, "spec", "devices")):
-        if isinstance(device_name := device.get("name"), str):
-            device["name"] = intern(device_name)
-        parts = device.get("basic", device)  # in v1beta1
-        if not isinstance(parts, dict):
-            continue
-        if isinstance(capacity := parts.get("capacity"), dict):
-            parts["capacity"] = shared.parts.setdefault(encode(capacity), capacity)
-        if isinstance(attributes := parts.get("attributes"), dict):
-            parts["attributes"] = _attributes(attributes, index, shared)
-    for result in _maps(item, "status", "allocation", "devices", "results"):
+    for index, device in enumerate(devices if isinstance(devices, list) else ()):
+        if isinstance(device, dict):
+            _share_parts_of_device(device, index, shared)
+    for result in _maps(status, "allocation", "devices", "results") if status else ():
         for name, value in result.items():
             if type(value) is str:
                 result[name] = intern(value)
     return item
+
+
+def _share_parts_of_device(device: dict[str, Any], index: int, shared: _SharedValues) -> None:
+    if isinstance(device_name := device.get("name"), str):
+        device["name"] = intern(device_name)
+    parts = device.get("basic", device)  # in v1beta1
+    if not isinstance(parts, dict):
+        return
+    if isinstance(capacity := parts.get("capacity"), dict):
+        parts["capacity"] = shared.parts.setdefault(encode(capacity), capacity)
+    if isinstance(attributes := parts.get("attributes"), dict):
+        parts["attributes"] = _attributes(attributes, index, shared)
 
 
 def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
