@@ -3,13 +3,12 @@ cleaning up.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from typer import Argument, Option
 
-from dractl.alignment import Alignment, Use, list_uses
 from dractl.capacity import Inventory, PluginRow, find_problems, list_device_plugins, take_inventory
 from dractl.capacity.added_nodes import add_nodes, parse_added_nodes
 from dractl.capacity.device_filter import DeviceFilter
@@ -36,7 +35,9 @@ from dractl.model.driver_choice import DriverChoice
 from dractl.report.alignment.text import fleet_text
 from dractl.report.canvas import Canvas
 from dractl.report.capacity import json as capacity_json, text as capacity_text
-from dractl.scheduler.attempt import Scheduler
+
+if TYPE_CHECKING:
+    from dractl.alignment import Alignment, Use
 
 FORMATS = ("table", "wide", "name", "json", "yaml", "html", "csv", "openmetrics", "svg")
 GROUPS = ("node", "driver", "class", "model", "root", "namespace", "workload", "owner")
@@ -325,7 +326,7 @@ class _Listing(Struct, frozen=True):
     """Problems that somebody has to clean up."""
 
     @property
-    def uses(self) -> tuple[Use, ...]:
+    def uses(self) -> "tuple[Use, ...]":
         """Return the allocations with their alignments."""
         return _list_uses(self.cluster, self.node)
 
@@ -434,7 +435,7 @@ def _render_html(listing: _Listing) -> str:
 _MAX_PANELS = 12  # of a picture
 
 
-def _render_alignment(uses: tuple[Use, ...], output: str, to_file: object) -> str:
+def _render_alignment(uses: "tuple[Use, ...]", output: str, to_file: object) -> str:
     """Return all uses of devices as text, or the least aligned of them as a picture."""
     if output != "svg":
         return fleet_text(uses, terminal.canvas(to_file=to_file, unlimited=100))
@@ -449,12 +450,15 @@ def _render_alignment(uses: tuple[Use, ...], output: str, to_file: object) -> st
     return alignment_svg.render(panels) + "\n"
 
 
-def _alignment_share(alignment: Alignment) -> float:
+def _alignment_share(alignment: "Alignment") -> float:
     return 2 if alignment.share is None else alignment.share[0]
 
 
-def _list_uses(cluster: Cluster, node: str | None) -> tuple[Use, ...]:
+def _list_uses(cluster: Cluster, node: str | None) -> "tuple[Use, ...]":
     """Return the allocations with their alignments, on one node or on all."""
+    from dractl.alignment import list_uses
+    from dractl.scheduler.attempt import Scheduler
+
     with terminal.progress() as progress:
         uses = list_uses(Scheduler(cluster.state, cluster.features), progress)
     return tuple(use for use in uses if node in (None, use.node))

@@ -1,9 +1,12 @@
 """Alignments as plain values, for JSON."""
 
-from typing import Any
+from __future__ import annotations
 
-from dractl.alignment import Alignment, Use
-from dractl.alignment.quality import Improvement
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.alignment import Alignment, Use
+    from dractl.alignment.quality import Improvement
 
 
 def alignment_json(alignment: Alignment) -> dict[str, Any]:

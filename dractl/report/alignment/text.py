@@ -1,13 +1,18 @@
 """Alignments as lines of text."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.alignment import Alignment, Use
-from dractl.alignment.quality import Share
 from dractl.report.canvas import Canvas
 from dractl.report.plain import printable, wrap
+
+if TYPE_CHECKING:
+    from dractl.alignment import Alignment, Use
+    from dractl.alignment.quality import Share
 
 _KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "nvme": "NVMe"}
 _LEVEL_NOTES = {"root": "root: the same PCIe root", "numa": "numa: the same NUMA node"}

@@ -1,10 +1,11 @@
 """``devices -o json``: the schema dractl/devices/v1."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dractl.alignment import Use
 from dractl.capacity import DeviceRow, Inventory, PluginRow, PoolRow, Problem
 from dractl.capacity.summaries import Amount, PartitionCount, ShareableDevices
 from dractl.cluster.coverage import Unread
@@ -12,6 +13,9 @@ from dractl.cluster.devices import Holder
 from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.facts import current
 from dractl.report.alignment.json import use_json
+
+if TYPE_CHECKING:
+    from dractl.alignment import Use
 
 DEVICE_FIELDS = (
     *("driver", "pool", "device", "node", "classes", "model", "pcieRoot", "numaNode", "state"),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment import Use
 from dractl.capacity import (
     DeviceRow,
     Fit,
@@ -23,7 +22,6 @@ from dractl.capacity import (
     StrandedDevices,
     list_remaining_resources,
 )
-from dractl.capacity.aligned_counts import AlignedCounts
 from dractl.capacity.owners import namespace_of, workload_of
 from dractl.capacity.placing import AlignedCopies, NodeFit
 from dractl.capacity.what_if import list_unjudged_resources
@@ -32,13 +30,15 @@ from dractl.model.shapes import Constraint
 from dractl.program import program_name
 from dractl.report.alignment.text import percent
 from dractl.report.canvas import Canvas
-from dractl.report.capacity.fit_report import FitReport
 from dractl.report.plain import plural, printable, wrap
 from dractl.report.table import table
 from dractl.views import age
 
 if TYPE_CHECKING:
+    from dractl.alignment import Use
+    from dractl.capacity.aligned_counts import AlignedCounts
     from dractl.explain.answer import Reason
+    from dractl.report.capacity.fit_report import FitReport
 
 Cells = tuple[str, ...]
 
