@@ -123,9 +123,10 @@ class Devices:
             for key in self.claims_of(device):
                 by_claim.setdefault(key, []).append(device)
         holders: list[Holder] = []
-        for key, claim_devices in sorted(
-            by_claim.items(), key=lambda item: (-len(item[1]), item[0])
-        ):
+        claims = list(by_claim.items())
+        if len(claims) > 1:
+            claims.sort(key=lambda item: (-len(item[1]), item[0]))
+        for key, claim_devices in claims:
             if key not in self._holders:
                 self._holders[key] = tuple(self._holders_of(key))
             named = tuple(str(device) for device in claim_devices)
