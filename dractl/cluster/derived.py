@@ -6,9 +6,9 @@ cached by the identity of its sources, and is valid for every state with the sam
 ever has to clear a value.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
-from functools import wraps
-from operator import is_
+from collections.abc import Callable, Hashable, Mapping, Sized
+from functools import partial, wraps
+from operator import is_, sub
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
@@ -29,6 +29,8 @@ dropped first. The candidates of a search for fixes change one state again and a
 class _Version(Struct, frozen=True):
     sources: tuple[object, ...]
     """The sources. They are kept, so that Python gives their ``id()`` to no other object."""
+    sizes: tuple[int, ...]
+    """The numbers of objects in the sources."""
     value: Any
 
 
@@ -43,22 +45,24 @@ class DerivedValues:
         self._changed_states: dict[tuple[int, Hashable], tuple[object, Any]] = {}
 
     def from_sources(
-        self, key: Hashable, sources: tuple[object, ...], compute: Callable[[Any], T]
+        self, key: Hashable, sources: tuple[object, ...], compute: Callable[[Callable[[], Any]], T]
     ) -> T:
         """Return the value of ``key`` for ``sources``.
 
-        If there is none yet, it is computed. ``compute`` gets the value of ``key`` for the most
-        similar other sources, or None.
+        If there is none yet, it is computed. ``compute`` gets a function that returns the value of
+        ``key`` for the most similar other sources, or None: most computations do not ask for it.
         """
         versions, identities = self._versions.setdefault(key, {}), tuple(map(id, sources))
         version = versions.pop(identities, None)
         if version is None:
-            version = _Version(sources, compute(_nearest_value(versions, sources)))
+            sizes = _list_sizes(sources)
+            value = compute(partial(_nearest_value, versions, sources, sizes))
+            version = _Version(sources, sizes, value)
             if len(versions) >= MAX_VERSIONS:
                 del versions[next(iter(versions))]
         versions[identities] = version
-        value: T = version.value
-        return value
+        result: T = version.value
+        return result
 
     def from_object(self, key: Hashable, source: object, compute: Callable[[], T]) -> T:
         """Return the value of ``key`` for a single object, which is computed once."""
@@ -102,7 +106,9 @@ class DerivedValues:
         return self._by_object.setdefault(key, {})
 
 
-def _nearest_value(versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...]) -> Any:
+def _nearest_value(
+    versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...], sizes: tuple[int, ...]
+) -> Any:
     """Return the value of the version that has the most sources in common with ``sources``; None if
     there is none. Of several, it is the version with the most similar numbers of objects, and of
     these the newest.
@@ -112,18 +118,15 @@ def _nearest_value(versions: dict[tuple[int, ...], _Version], sources: tuple[obj
 
     def similarity(version: _Version) -> tuple[int, int]:
         in_common = sum(map(is_, version.sources, sources))
-        return in_common, -_diff_sizes(version.sources, sources)
+        return in_common, -sum(map(abs, map(sub, version.sizes, sizes)))
 
     nearest = max(reversed(versions.values()), key=similarity, default=None)
     return None if nearest is None else nearest.value
 
 
-def _diff_sizes(first: Iterable[object], second: Iterable[object]) -> int:
-    return sum(
-        abs(len(mine) - len(other))
-        for mine, other in zip(first, second, strict=True)
-        if isinstance(mine, Sized) and isinstance(other, Sized)
-    )
+def _list_sizes(sources: tuple[object, ...]) -> tuple[int, ...]:
+    """Return the number of objects in each source."""
+    return tuple(len(source) if isinstance(source, Sized) else 0 for source in sources)
 
 
 class HasObjects(Protocol):
@@ -148,14 +151,23 @@ def derive_from(
     """
 
     def decorate(compute: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-        @update_from(*kinds)
-        @wraps(compute)
-        def ignore_previous(state: S, _: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            return compute(state, *args, **kwargs)
+        name = _name_of(compute)
 
-        return ignore_previous
+        @wraps(compute)
+        def look_up(state: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return state.cache.from_sources(
+                (name, args, *kwargs.items()),
+                tuple(map(state.objects, kinds)),
+                lambda _: compute(state, *args, **kwargs),
+            )
+
+        return look_up
 
     return decorate
+
+
+def _name_of(compute: Callable[..., object]) -> str:
+    return f"{compute.__module__}.{compute.__qualname__}"
 
 
 def update_from(
@@ -169,14 +181,14 @@ def update_from(
     """
 
     def decorate(compute: Callable[Concatenate[S, Any, P], T]) -> Callable[Concatenate[S, P], T]:
-        name = f"{compute.__module__}.{compute.__qualname__}"
+        name = _name_of(compute)
 
         @wraps(compute)
         def look_up(state: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
             return state.cache.from_sources(
                 (name, args, *kwargs.items()),
                 tuple(map(state.objects, kinds)),
-                lambda previous: compute(state, previous, *args, **kwargs),
+                lambda nearest: compute(state, nearest(), *args, **kwargs),
             )
 
         return look_up

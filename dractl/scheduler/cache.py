@@ -123,7 +123,7 @@ class SchedulerCache:
         return self.state.cache.from_sources(
             ("allocator", self.features),
             (self.slices, self.state.objects("DeviceClass"), self.held_devices),
-            self._make_allocator,
+            lambda nearest: self._make_allocator(nearest()),
         )
 
     def _make_allocator(self, previous: Allocator | None) -> Allocator:
