@@ -102,7 +102,7 @@ class SchedulerCache:
         return self.state.cache.from_sources(
             ("node-keys", names),
             (groups, nodes, in_use),
-            lambda previous: groups.keys(nodes, names, in_use, previous),
+            lambda nearest: groups.keys(nodes, names, in_use, nearest()),
         )
 
     @cached_property
