@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,9 +13,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from dractl import drivers
 from dractl.lint import config
+from dractl.report import json_schemas
+from dractl.report.facts import driver_catalogue
 from dractl.resources import data_dir
+from tests import sysfs_trees
 from tests.conftest import WHOLE
+from tests.driver_checks.published import resource_slice
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -74,6 +80,73 @@ def test_findings_of_every_kind(shared: Path, tmp_path: Path) -> None:
     report = dractl("lint", "--isolated", "-o", "json", tmp_path, "examples")
     check("lint-v1", report)
     assert len({finding["code"] for finding in report["findings"]}) > (20 if WHOLE else 0)
+
+
+def test_every_report_has_a_schema() -> None:
+    """A report names its schema in its key `schema`, and that name is in the program's text."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "dractl").rglob("*.py"))
+    named = {name for text in sources for name in re.findall(r'"dractl/([a-z-]+)/v1"', text)}
+    assert named - set(json_schemas.names()) == set()
+    for name in named:
+        assert json.dumps(schema(f"{name}-v1")).count(f'{{"const": "dractl/{name}/v1"}}') >= 1
+
+
+def test_checks_of_a_node(tmp_path: Path) -> None:
+    tree = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
+    report = dractl("discover", "--check", "--root", tree, "-o", "json")
+    check("check-v1", report)
+    assert report["checks"]
+
+
+def test_differences_of_two_machines(tmp_path: Path) -> None:
+    names = ("plx-8gpu", "vmd")
+    trees = [sysfs_trees.build(sysfs_trees.describe(name), tmp_path / name) for name in names]
+    report = dractl("discover", "--diff", *trees, "-o", "json")
+    check("machine-diff-v1", report)
+    kinds = {frozenset(difference) for difference in report["differences"]}
+    assert frozenset({"place", "what", "before"}) in kinds
+    assert frozenset({"place", "what", "before", "after"}) in kinds
+    assert frozenset({"place", "what", "before", "after", "unit"}) in kinds
+
+
+def test_differences_from_published_devices(tmp_path: Path) -> None:
+    machine = ("render", "--isolated", "--node-name", "n", "--hardware")
+    published = dractl(*machine, "2xH100,nic", "-o", "json")
+    (tmp_path / "published.json").write_text(json.dumps(published), encoding="utf-8")
+    report = dractl(*machine, "A100,2xnic", "--diff", tmp_path / "published.json", "-o", "json")
+    check("render-diff-v1", report)
+    kinds = {frozenset(difference) for difference in report["differences"]}
+    assert {frozenset({"driver", "device", side}) for side in ("published", "rendered")} <= kinds
+    assert frozenset({"driver", "device", "path", "published", "rendered"}) in kinds
+
+
+def test_machines_that_are_known_by_name() -> None:
+    report = dractl("render", "--list-hardware", "-o", "json")
+    check("hardware-v1", report)
+    assert report["machines"]
+
+
+@pytest.mark.parametrize("name", drivers.names())
+def test_catalogue_of_a_driver(name: str) -> None:
+    check("driver-v1", json.loads(json.dumps(driver_catalogue.to_json(drivers.find(name)))))
+
+
+def test_catalogue_as_printed() -> None:
+    check("driver-v1", dractl("rule", "gpu.nvidia.com", "-o", "json"))
+
+
+def test_findings_about_a_driver(tmp_path: Path) -> None:
+    snapshots = (
+        "gpu-0 {uuid: {string: A}}\ngpu-1 {uuid: {string: B}}",
+        "gpu-0 {uuid: {string: B}}\ngpu-1 {uuid: {string: A}}",
+    )
+    for generation, text in enumerate(snapshots, start=1):
+        published = resource_slice(text, generation=generation)
+        (tmp_path / f"{generation}.yaml").write_text(published, encoding="utf-8")
+    files = [tmp_path / "1.yaml", tmp_path / "2.yaml"]
+    report = dractl("check-driver", "--isolated", *files, "-o", "json")
+    check("lint-v1", report)
+    assert report["findings"]
 
 
 def test_answers() -> None:
