@@ -296,6 +296,7 @@ def test_check_of_a_mounted_root(
         (["--diff", "a", "b", "--check"], "--diff and --check cannot be combined"),
         (["--diff", "a", "b", "--root", "c"], "--diff already names both machines"),
         (["--check", "--save", "x.json"], "it cannot be combined with --diff or --check"),
+        (["--suggest", "gpu=1", "-o", "json"], "--suggest cannot print json"),
         (["--cluster"], "--cluster needs --check"),
     ],
 )

@@ -222,6 +222,8 @@ def command(
     if actions.suggest is not None:
         from dractl.cli.suggestions import print_suggestions
 
+        if output not in ("tree", "yaml"):
+            raise UsageError(f"--suggest cannot print {output}; it prints claims as YAML")
         print_suggestions(machine, actions.suggest, target, spec, printing.output_file)
         return
     shown = machine if node.with_identity else machine.drop_identity()
