@@ -8,7 +8,8 @@ A release that is not out yet has only the files that differ from those of the r
 
 A file holds the definitions of one group and version, each on a line of its own (small, and a diff
 shows what changed). A definition of another group is referred to by its file, so a claim needs two
-small files and never the Pod's. Descriptions are left out. So are ``required`` and string formats,
+small files and never the Pod's. Descriptions are left out: those of the newest release are in
+``schemas/descriptions.json``, which only editors read. So are ``required`` and string formats,
 which the API server's decoder ignores. The remainder has the fields of each type and the Go type of
 each field; ``null`` is always allowed, because Go's decoder treats it as "not set". ``CORRECTIONS``
 lists the differences between the published schema and the decoder, with the reasons.
@@ -60,6 +61,13 @@ PLANNED: dict[str, dict[str, dict[str, Any]]] = {
 every version that it serves. Everything else is as in the last of ``RELEASES``. ``map`` stands for
 a map of a type."""
 PLANNED_FILES = ("resource.k8s.io-v1", "resource.k8s.io-v1beta2")
+
+DESCRIBED: dict[str, frozenset[str]] = {
+    "core": frozenset({"PodResourceClaim", "ResourceClaim", "ResourceRequirements"}),
+    "resource.k8s.io": frozenset(),
+    "scheduling.k8s.io": frozenset(),
+}
+"""For each API group, the types whose fields are described; all of them if the set is empty."""
 
 KINDS = {
     "": {"Namespace", "Node", "Pod"},
@@ -310,6 +318,31 @@ def render(kinds: list[str], types: dict[str, Any]) -> str:
     return "{\n" + head + '"$defs": {\n' + ",\n".join(lines) + "\n}\n}\n"
 
 
+def describe(release: str) -> str:
+    """Return the API's descriptions of fields, by group and ``Type.field``, as text of a file.
+
+    If several versions of a group have the field, the most mature one describes it.
+    """
+    descriptions: dict[str, dict[str, str]] = {group: {} for group in DESCRIBED}
+    published = Definitions(release).published
+    for name in sorted(published, key=lambda name: maturity(short(name)[0])):
+        group, type_name = short(name)[0].rpartition("-")[0], short(name)[1]
+        if group not in DESCRIBED or (DESCRIBED[group] and type_name not in DESCRIBED[group]):
+            continue
+        descriptions[group] |= {
+            f"{type_name}.{field}": schema["description"]
+            for field, schema in published[name].get("properties", {}).items()
+            if "description" in schema
+        }
+    return json.dumps(descriptions, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def maturity(file: str) -> tuple[bool, bool, str]:
+    """Return a key that sorts the files of a group: alpha versions, beta versions, others."""
+    version = file.rpartition("-")[2]
+    return "alpha" not in version, "beta" not in version, version
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -321,22 +354,25 @@ def main() -> int:
     )
     check = parser.parse_args().check
     stale = 0
+    texts = {ROOT / "schemas" / "descriptions.json": describe(RELEASES[-1])}
     for release in (*RELEASES, *PLANNED):
         folder = ROOT / "schemas" / release
         made = plan(release) if release in PLANNED else make(release)
-        for path in sorted({*folder.glob("*.json"), *(folder / name for name in made)}):
-            text = made.get(path.name)
-            if path.exists() and text == path.read_text():
-                continue
-            stale += 1
-            print(path.relative_to(ROOT))
-            if check:
-                continue
-            if text is None:
-                path.unlink()
-            else:
-                folder.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+        texts |= {folder / name: text for name, text in made.items()}
+    folders = {path.parent for path in texts if path.parent.name != "schemas"}
+    for path in sorted({*texts, *(path for folder in folders for path in folder.glob("*.json"))}):
+        text = texts.get(path)
+        if path.exists() and text == path.read_text(encoding="utf-8"):
+            continue
+        stale += 1
+        print(path.relative_to(ROOT))
+        if check:
+            continue
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     return int(check and stale > 0)
 
 

@@ -5,8 +5,17 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dractl.cel.conditions import driver_comparisons
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import Cursor, outline, place_at, split_lines, strip_quotes
+from dractl.editing.places import (
+    Cursor,
+    Outline,
+    Path,
+    outline,
+    place_at,
+    split_lines,
+    strip_quotes,
+)
 from dractl.lint.published import classes, products
 from dractl.model import Target
 from dractl.validation.schemas import schemas_of
@@ -133,15 +142,14 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             )
         case "deviceClassName":
             yield from (
-                Completion(name, "class", start, "in this file")
-                for name in _list_classes_of_text(text)
+                Completion(name, "class", start, "in this file") for name in _classes_of_text(text)
             )
             yield from (
                 Completion(name, "class", start, "; ".join(installed_class.selectors))
                 for name, installed_class in classes().items()
             )
         case "matchAttribute" | "distinctAttribute":
-            for name in _rank_attributes(_list_drivers_of_requests(place)):
+            for name in _rank_attributes(_list_drivers_of_requests(place, text)):
                 items = published.rows_of_name("attributes", name)
                 yield Completion(
                     name, "attribute", start, items[0].type, published.describe_rows(items)
@@ -158,25 +166,33 @@ def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[C
             yield from (Completion(name, "value", start) for name in ("true", "false"))
 
 
-def _list_drivers_of_requests(place: Cursor) -> frozenset[str]:
-    """Return the drivers whose classes the document's requests name."""
-    names = (
+def _list_drivers_of_requests(place: Cursor, text: str) -> frozenset[str]:
+    """Return the drivers whose classes the document's requests name. A class of the text takes
+    precedence over one that a driver installs under that name.
+    """
+    names = {
         strip_quotes(entry.text)
         for entry in place.outline.entries
         if entry.path[-1:] == ("deviceClassName",) and not entry.scalar
-    )
-    return frozenset(classes()[name].driver for name in names if name in classes())
+    }
+    drivers = {
+        name: frozenset({installed_class.driver}) for name, installed_class in classes().items()
+    } | _classes_of_text(text)
+    return frozenset[str]().union(*(drivers[name] for name in names if name in drivers))
 
 
 def _rank_attributes(drivers: frozenset[str]) -> list[str]:
-    """Return the names of attributes; names that devices of the most ``drivers`` have come first.
+    """Return the names of attributes; names that devices of the most ``drivers`` have come first,
+    and of these the names that the most other drivers use.
 
     A constraint on an attribute that a device lacks is never satisfied.
     """
     publishers: dict[str, set[str]] = {}
     for item in published.by_kind("attributes"):
         publishers.setdefault(item.full_name, set()).add(item.driver)
-    return sorted(publishers, key=lambda name: -len(publishers[name] & drivers))
+    return sorted(
+        publishers, key=lambda name: (-len(publishers[name] & drivers), -len(publishers[name]))
+    )
 
 
 def _drivers(start: int) -> Iterator[Completion]:
@@ -186,7 +202,9 @@ def _drivers(start: int) -> Iterator[Completion]:
     )
 
 
-def _list_classes_of_text(text: str) -> Iterator[str]:
+def _classes_of_text(text: str) -> dict[str, frozenset[str]]:
+    """Return the drivers that the selectors of each DeviceClass of a text name, by class."""
+    drivers: dict[str, frozenset[str]] = {}
     document: list[str] = []
     for line in [*split_lines(text), "---"]:
         if not line.startswith("---"):
@@ -195,5 +213,19 @@ def _list_classes_of_text(text: str) -> Iterator[str]:
         entries = outline(document)
         name = entries.value("metadata", "name")
         if entries.value("kind") == "DeviceClass" and name:
-            yield name
+            drivers[name] = _drivers_of_selectors(entries)
         document = []
+    return drivers
+
+
+def _drivers_of_selectors(document: Outline) -> frozenset[str]:
+    lines: dict[Path, list[str]] = {}
+    for entry in document.entries:
+        if entry.path[-2:] == ("cel", "expression"):
+            lines.setdefault(entry.path, []).append(entry.text)
+    return frozenset(
+        str(literal.value)
+        for parts in lines.values()
+        for comparison in driver_comparisons(strip_quotes("\n".join(parts)))
+        for literal in comparison.literals
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+
 from dractl.editing.places import Outline, Path
 from dractl.model import Target
 from dractl.model.releases import FIELDS, SpecField
+from dractl.resources import data_dir
 from dractl.validation.schemas import schemas_of
 from dractl.validation.shapes import List, Map, Record, Shape
 
@@ -37,14 +41,16 @@ def shape_at(outline: Outline, path: Path, target: Target) -> Shape | None:
 
 
 def describe_field(outline: Outline, path: Path, target: Target) -> str | None:
-    """Return a field as Markdown: its type and struct, the release that introduced it and the gates
-    that it needs.
+    """Return a field as Markdown: its type and struct, the API's own description, the release that
+    introduced it and the gates that it needs.
     """
     shape, holder = shape_at(outline, path, target), shape_at(outline, path[:-1], target)
     if shape is None:
         return None
     owner = f" of {holder.go.rpartition('.')[2]}" if isinstance(holder, Record) else ""
     lines = [f"**{path[-1]}**: `{shape.go}`{owner}"]
+    if isinstance(holder, Record):
+        lines += _describe_by_api(outline, holder, str(path[-1]))
     if isinstance(shape, Record):
         lines.append(f"fields: {', '.join(shape.names)}")
     row = _row(outline, path)
@@ -56,6 +62,26 @@ def describe_field(outline: Outline, path: Path, target: Target) -> str | None:
             for gate in row.gates
         ]
     return "\n\n".join(lines)
+
+
+def _describe_by_api(outline: Outline, holder: Record, field: str) -> list[str]:
+    """Return the API's description of a field of a struct, in a list that is empty without one."""
+    group, _, _ = (outline.value("apiVersion") or "").rpartition("/")
+    name = f"{holder.go.rpartition('.')[2]}.{field}"
+    # ResourceClaim is the name of two structs: one of the group, and one of core for containers
+    groups = dict.fromkeys((group or "core", *_descriptions()))
+    texts = (_descriptions().get(group, {}).get(name) for group in groups)
+    return [text for text in texts if text is not None][:1]
+
+
+@cache
+def _descriptions() -> dict[str, dict[str, str]]:
+    """Return the descriptions of fields by API group and ``Type.field``, as the newest release that
+    is out has them (tools/make_schemas.py).
+    """
+    text = (data_dir("schemas") / "descriptions.json").read_text(encoding="utf-8")
+    descriptions: dict[str, dict[str, str]] = json.loads(text)
+    return descriptions
 
 
 def _row(outline: Outline, path: Path) -> SpecField | None:

@@ -175,6 +175,53 @@ def test_attributes_of_all_requests_come_first() -> None:
     assert sorted(labels(one)) == sorted(labels(nic))
 
 
+def test_drivers_of_classes_in_the_same_text_count() -> None:
+    own = (
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: {}\nspec:\n"
+        "  selectors:\n  - cel:\n      expression: device.driver == '{}'\n---\n"
+    )
+    claim = (
+        REQUEST
+        + "        deviceClassName: ours\n    - name: nic\n      exactly:\n"
+        + "        deviceClassName: dra.net\n    constraints:\n    - matchAttribute: |"
+    )
+    first = labels(own.format("ours", "gpu.amd.com") + own.format("dra.net", "dra.net") + claim)[0]
+    for driver in ("gpu.amd.com", "dra.net"):
+        names = {row.name for row in drivers.find(driver).catalogue.attributes}
+        assert first in names
+
+
+def test_attributes_of_many_drivers_come_first_without_a_known_class() -> None:
+    offered = labels(
+        REQUEST + "        deviceClassName: x\n    constraints:\n    - matchAttribute: |"
+    )
+    assert offered[0].startswith("resource.kubernetes.io/")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # the descriptions of k8s.io/api of 1.37: resource/v1/types.go and core/v1/types.go
+        (REQUEST + "        cou|nt: 2", "Count is used only when the count mode is"),
+        (
+            (
+                "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n"
+                "      containers:\n      - resources:\n          claims:\n          - na|me: gpu"
+            ),
+            "Name must match the name of one entry in pod.spec.resourceClaims",
+        ),
+        (
+            HEAD.replace("/v1\n", "/v1beta1\n") + "    requ|ests: []",
+            "Requests represent individual",
+        ),
+    ],
+)
+def test_hover_over_a_field_has_the_description_of_the_api(text: str, words: str) -> None:
+    found = hover(text)
+    assert found is not None
+    assert words in found.text
+
+
 def test_a_completion_replaces_the_word_before_the_position() -> None:
     text, line, column = split_mark(CEL + 'device.attributes["gpu.nvidia.com"].arch|')
     found = next(
