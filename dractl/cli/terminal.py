@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable, wrap
+from dractl.report.plain import keep_together, printable, wrap
 
 if TYPE_CHECKING:
     import threading
@@ -167,14 +167,30 @@ def _print_message(label: str, style: str, message: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-_COMMAND = re.compile(r"`[^`]*`|\b(?:dractl|kubectl|helm|kustomize|ytt|pip) [^;]*")
-"""Commands in a message: a line break in one would be copied along with it."""
+_HANGING = " " * 6
+_COMMAND = re.compile(
+    r"`[^`]*`|\b(?:dractl \S|ytt -|pip install|kustomize build|helm (?:dependency|pull|template)"
+    r"|kubectl (?:annotate|api|apply|auth|config|cordon|create|delete|describe|dra|drain|edit|exec"
+    r"|explain|get|label|logs|patch|replace|rollout|scale|taint|uncordon|version|wait))\b[^;]*"
+)
+"""Commands in a message: a line break in one would be copied along with it. `kubectl cannot reach
+the cluster` is none.
+"""
 
 
 def _fold(line: str, columns: int) -> list[str]:
     """Return lines of at most ``columns``, broken between words and not within commands."""
-    unbreakable = _COMMAND.sub(lambda match: match[0].replace(" ", "\N{NO-BREAK SPACE}"), line)
-    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in wrap(unbreakable, columns, "  ")]
+    return wrap(_COMMAND.sub(keep_together, line), columns, "  ")
+
+
+def fold_report(text: str) -> str:
+    """Return a report of one line for each row with lines that fit into the terminal; elsewhere, a
+    row stays one line, for grep.
+    """
+    if not sys.stdout.isatty():
+        return text
+    columns = width(sys.stdout)
+    return "\n".join(part for line in text.split("\n") for part in wrap(line, columns, _HANGING))
 
 
 def warn(message: str) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-
 from dractl.editing.places import Outline, Path
 from dractl.model import Target
 from dractl.model.releases import FIELDS, SpecField
-from dractl.resources import data_dir
-from dractl.validation.schemas import schemas_of
+from dractl.validation.schemas import descriptions, schemas_of
 from dractl.validation.shapes import List, Map, Record, Shape
 
 _SPECS = {
@@ -69,19 +65,9 @@ def _describe_by_api(outline: Outline, holder: Record, field: str) -> list[str]:
     group, _, _ = (outline.value("apiVersion") or "").rpartition("/")
     name = f"{holder.go.rpartition('.')[2]}.{field}"
     # ResourceClaim is the name of two structs: one of the group, and one of core for containers
-    groups = dict.fromkeys((group or "core", *_descriptions()))
-    texts = (_descriptions().get(group, {}).get(name) for group in groups)
+    groups = dict.fromkeys((group or "core", *descriptions()))
+    texts = (descriptions().get(group, {}).get(name) for group in groups)
     return [text for text in texts if text is not None][:1]
-
-
-@cache
-def _descriptions() -> dict[str, dict[str, str]]:
-    """Return the descriptions of fields by API group and ``Type.field``, as the newest release that
-    is out has them (tools/make_schemas.py).
-    """
-    text = (data_dir("schemas") / "descriptions.json").read_text(encoding="utf-8")
-    descriptions: dict[str, dict[str, str]] = json.loads(text)
-    return descriptions
 
 
 def _row(outline: Outline, path: Path) -> SpecField | None:

@@ -50,23 +50,37 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+_QUOTED_COMMAND = re.compile(r"`(?:dractl|kubectl|helm|kustomize|ytt|pip) [^`]*`")
+
+
+def keep_together(match: re.Match[str]) -> str:
+    """Return the matched text with spaces at which :func:`wrap` does not break it."""
+    return match[0].replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Return the lines of a text with at most ``width`` columns, all but the first indented; an
     empty text is one empty line.
 
-    Names and paths are not broken. Lists without spaces, such as 0,4,8, break after a comma if they
-    have to.
+    Names, paths and commands between backquotes are not broken: a line break in a command would be
+    copied along with it. Lists without spaces, such as 0,4,8, break after a comma if they have to.
     """
     width = max(width, 8)  # nested boxes leave little room
     if len(text) <= width and not {"\n", "\t"} & set(text):
         return [text.rstrip()]
     lines: list[str] = []
+    if "`" in text:
+        text = _QUOTED_COMMAND.sub(keep_together, text)
     for line in textwrap.wrap(
         text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     ):
         remainder = line
-        while len(remainder) > width and (cut := remainder.rfind(",", len(indent) + 1, width)) > 0:
+        while (
+            len(remainder) > width
+            and "\N{NO-BREAK SPACE}" not in remainder
+            and (cut := remainder.rfind(",", len(indent) + 1, width)) > 0
+        ):
             lines.append(remainder[: cut + 1])
             remainder = indent + remainder[cut + 1 :]
         lines.append(remainder)
-    return lines or [""]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines] or [""]

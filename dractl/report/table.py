@@ -1,11 +1,14 @@
 """Rows in aligned columns, for reading and for grep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 
 from dractl.errors import UsageError
 from dractl.model.order import natural
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable
+from dractl.report.plain import printable, wrap
+
+_NO_LIMITS: Mapping[int, int] = {}
 
 
 def table(
@@ -15,8 +18,10 @@ def table(
     *,
     numbers: Sequence[int] = (),
     repeated: int = 0,
+    limits: Mapping[int, int] = _NO_LIMITS,
 ) -> str:
-    """Return a table as text; the columns at ``numbers`` are right-aligned.
+    """Return a table as text; the columns at ``numbers`` are right-aligned, and the cells of those
+    in ``limits`` are wrapped to their number of characters.
 
     A table that is wider than the canvas is printed in blocks of columns, each of which begins with
     the first ``repeated`` columns; if none are repeated, its lines are cut. Raises UsageError if it
@@ -31,10 +36,9 @@ def table(
             )
         column = columns.index(canvas.sort_by)
         rows.sort(key=lambda row: natural(row[column]))
-    widths = [
-        max(len(name), *(len(row[i]) for row in rows), 0) if rows else len(name)
-        for i, name in enumerate(head)
-    ]
+    lines_of_rows = [list(_lines_of_row(row, limits)) for row in rows]
+    lines_of_table = [head, *chain.from_iterable(lines_of_rows)]
+    widths = [max(len(line[i]) for line in lines_of_table) for i in range(len(head))]
 
     def line(row: Sequence[str], block: Sequence[int]) -> str:
         cells = (
@@ -45,9 +49,15 @@ def table(
     tables: list[str] = []
     for block in _blocks(widths, canvas.width, repeated):
         lines = [canvas.paint(line(head, block), "1")] if canvas.headers else []
-        lines += [line(row, block) for row in rows]
+        lines += [line(part, block) for part in chain.from_iterable(lines_of_rows)]
         tables.append("".join(f"{text}\n" for text in lines))
     return canvas.plain("\n".join(tables))
+
+
+def _lines_of_row(row: Sequence[str], limits: Mapping[int, int]) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of a row, of which most tables have one."""
+    cells = (wrap(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row))
+    return zip_longest(*cells, fillvalue="")
 
 
 def _blocks(widths: Sequence[int], width: int, repeated: int) -> list[list[int]]:

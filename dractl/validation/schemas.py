@@ -142,6 +142,17 @@ def paths_of(release: str) -> dict[str, Path]:
     }
 
 
+@cache
+def descriptions() -> dict[str, dict[str, str]]:
+    """Return the descriptions of fields by API group and ``Type.field``, as the newest release that
+    is out has them (tools/make_schemas.py).
+    """
+    loaded: dict[str, dict[str, str]] = json.loads(
+        (data_dir("schemas") / "descriptions.json").read_bytes()
+    )
+    return loaded
+
+
 def _file(api_version: str) -> str:
     """Return the file of an apiVersion: ``resource.k8s.io-v1`` for ``resource.k8s.io/v1``,
     ``core-v1`` for ``v1``.

@@ -25,6 +25,8 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 class Screen(io.StringIO):
+    encoding = "ascii"
+
     def isatty(self) -> bool:
         return True
 
@@ -169,3 +171,41 @@ def test_no_text_is_plain_blue(arguments: list[str], capsys: pytest.CaptureFixtu
     styles = set(re.findall(r"\x1b\[([\d;]+)m", capsys.readouterr().out))
     assert styles
     assert not [style for style in styles if "34" in style.split(";")]
+
+
+def test_a_sentence_that_begins_with_kubectl_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = screen(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal.print_error(
+        "kubectl cannot reach the cluster: the connection to the server was refused",
+        hint="kubectl get resourceslices,deviceclasses,resourceclaims -A -o yaml > cluster.yaml",
+    )
+    error, *middle, command = errors.getvalue().splitlines()
+    assert CONTROL.sub("", error).startswith("error: kubectl cannot reach the cluster")
+    assert len(CONTROL.sub("", error)) <= 60
+    assert middle
+    assert command.strip().startswith("kubectl get ")
+    assert command.endswith(" > cluster.yaml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["rule", "DRA721"], ["rule", "DRA7"], ["rule", "dra.net"], ["render", "--list-hardware"]],
+)
+def test_lines_are_broken_on_a_terminal_alone(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(arguments) == 0
+    whole = capsys.readouterr().out
+    output = Screen()
+    output.encoding = "utf-8"
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(arguments) == 0
+    lines = output.getvalue().splitlines()
+    assert max(map(len, whole.splitlines())) > 80
+    assert " ".join(output.getvalue().split()) == " ".join(whole.split())
+    assert all(
+        len(line) <= 80 for line in lines if len(line.split()) > 1 and "expression" not in line
+    )

@@ -32,3 +32,14 @@ def test_table_without_repeated_columns_is_cut() -> None:
     lines = table(HEAD, ROWS, Canvas(width=30)).splitlines()
     assert len(lines) == 1 + len(ROWS)
     assert all(len(line) <= 30 for line in lines)
+
+
+@pytest.mark.parametrize("width", [8, 14, 40])
+def test_limited_cells_are_wrapped_and_lose_nothing(width: int) -> None:
+    rows = [("a", "NVIDIA H100 80GB HBM3", "1"), ("b", "-", "2")]
+    text = table(("NODE", "MODEL", "DEVICES"), rows, Canvas(width=80), limits={1: width})
+    head, *lines = text.splitlines()
+    start, end = head.index("MODEL"), head.index("DEVICES")
+    assert " ".join(" ".join(line[start:end] for line in lines[:-1]).split()) == rows[0][1]
+    assert [line[end:] for line in lines if line[end:]] == ["1", "2"]
+    assert len(lines) == {8: 5, 14: 3, 40: 2}[width]

@@ -284,7 +284,7 @@ def _machine(source: MachineSource, hardware: str | None) -> Machine:
 def _list_hardware(output: str) -> str:
     if output == "json":
         return hardware_list.to_json()
-    return hardware_list.to_text(terminal.canvas())
+    return terminal.fold_report(hardware_list.to_text(terminal.canvas()))
 
 
 _MAX_DEVICES = 10_000  # a few seconds of work

@@ -1,6 +1,7 @@
 """``dractl rule``: describes a lint rule, a reason of explain or a driver's attributes."""
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from dractl.lint.rule_table import rule_table
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
 from dractl.report.facts import driver_catalogue
+from dractl.report.plain import wrap
 
 FORMATS = ("text", "json", "yaml")
 
@@ -35,6 +37,9 @@ Name = Annotated[
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
+
+_LINES_OF_ITEMS = ("Source", "Seen in")
+"""Sections that have a line for each item."""
 
 
 def command(name: Name = None, output: Output = "text", printing: Printing = Printing()) -> None:
@@ -76,7 +81,7 @@ def _render_driver(name: str, output: str) -> str:
     profile = find(name)
     if output == "json":
         return json.dumps(driver_catalogue.to_json(profile), indent=1, ensure_ascii=False)
-    return driver_catalogue.to_text(profile, terminal.canvas())
+    return terminal.fold_report(driver_catalogue.to_text(profile, terminal.canvas()))
 
 
 def _find_rules(name: str | None) -> list[Rule]:
@@ -112,7 +117,6 @@ def _suggest_names(name: str, rules: Mapping[str, Rule]) -> str:
 
 
 def _render_list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
-    canvas = terminal.canvas()
     width = max((len(rule.name) for rule in rules), default=0)
     rows = [("code", "severity", "fix", "releases", "name".ljust(width), "")] if rules else []
     for rule in rules:
@@ -125,26 +129,50 @@ def _render_list(rules: list[Rule], reasons: list[ReasonPage]) -> str:
     lines = []
     for *cells, summary in rows:
         padded = (cell.ljust(size) for cell, size in zip(cells, [*widths, width], strict=True))
-        line = "  ".join([*padded, summary]).rstrip()
-        lines.append(canvas.cut(line, canvas.width) if sys.stdout.isatty() else line)
+        lines += _list_row("  ".join(padded), summary)
     width = max((len(reason.code) for reason in reasons), default=0)
     lines += ["", f"Reasons of `{program_name()} explain`", ""] if reasons else []
     lines += [f"{reason.code:<{width}}  {reason.title}" for reason in reasons]
     return "\n".join(lines)
 
 
+def _list_row(cells: str, summary: str) -> list[str]:
+    """Return a row of the list; its summary gets lines of its own if the terminal is too narrow."""
+    line = f"{cells}  {summary}".rstrip()
+    if not sys.stdout.isatty() or len(line) <= (columns := terminal.width(sys.stdout)):
+        return [line]
+    return [cells.rstrip(), *(f"        {part}" for part in wrap(summary, columns - 8))]
+
+
 def _render_rule(rule: Rule) -> str:
     title = terminal.paint(f"{rule.code} {rule.name}", "1", sys.stdout)
-    lines = [f"{title} ({rule.severity})", "", rule.section("")]
+    lines = [f"{title} ({rule.severity})", "", terminal.fold_report(rule.section(""))]
     for heading in HEADINGS:
-        body = spell_program(rule.section(heading)).replace("```yaml\n", "").replace("\n```", "")
-        if body:
-            lines += [
-                "",
-                terminal.paint(heading, "1;36", sys.stdout),
-                *(f"  {line}" for line in body.splitlines()),
-            ]
+        text = spell_program(rule.section(heading))
+        if text:
+            title = terminal.paint(heading, "1;36", sys.stdout)
+            lines += ["", title, *_lay_out(text, heading)]
     return "\n".join(lines)
+
+
+def _lay_out(text: str, heading: str) -> list[str]:
+    """Return the indented lines of a section of a rule's page. On a terminal, they are wrapped,
+    unless they are code.
+    """
+    is_code = "```" in text
+    text = text.replace("```yaml\n", "").replace("\n```", "")
+    if is_code or not sys.stdout.isatty():
+        return [f"  {line}" for line in text.splitlines()]
+    if heading not in _LINES_OF_ITEMS:
+        text = re.sub(r"(?<!\n)\n *(?![\n -])", " ", text)  # a paragraph becomes a line
+    columns = terminal.width(sys.stdout) - 2
+    return [
+        f"  {part}".rstrip()
+        for line in text.split("\n")
+        for part in wrap(
+            line, columns, "  " if heading in _LINES_OF_ITEMS or line.startswith("- ") else ""
+        )
+    ]
 
 
 def _render_reason(reason: ReasonPage) -> str:

@@ -70,14 +70,14 @@ def devices(
         return "no device is published, and no node offers any through a device plugin\n"
     totals = _totals(lines, release) if by == "node" and len(lines) > 1 and canvas.headers else ""
     head, lines = _drop_empty_columns(lines, by, canvas.sort_by)
-    shown, lines = _fit_width(head, _merge_alike(lines, len(head)), canvas)
-    left_out = [name for name in head if name not in shown]
+    fitted = _fit_width(head, _merge_alike(lines, len(head)), canvas)
+    left_out = [name for name in head if name not in fitted.head]
     if left_out:
         them = "it" if len(left_out) == 1 else "them"
         note = f"hidden: {', '.join(left_out)}; -o wide shows {them}"
         hidden = "\n".join(filter(None, (note, hidden)))
-    numbers = [i for i, name in enumerate(shown) if name in _NUMBERS]
-    text = table(shown, lines, canvas, numbers=numbers)
+    numbers = [i for i, name in enumerate(fitted.head) if name in _NUMBERS]
+    text = table(fitted.head, fitted.lines, canvas, numbers=numbers, limits=fitted.limits)
     return text + _note(totals, canvas) + _note(hidden, canvas) + _problems(problems, canvas)
 
 
@@ -139,10 +139,20 @@ def _totals(lines: Sequence[Cells], release: str) -> str:
     return f"{devices_on_nodes}{'':4}Kubernetes {release}" if release else devices_on_nodes
 
 
-def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, list[Cells]]:
-    """Return the table in the width of a terminal: models are shortened, then left out, so that
+class FittedTable(Struct, frozen=True):
+    """A table in the width of a terminal."""
+
+    head: Cells
+    lines: list[Cells]
+    limits: Mapping[int, int]
+    """The columns whose cells are wrapped, with their width."""
+
+
+def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> FittedTable:
+    """Return the table in the width of a terminal: models are wrapped, then left out, so that
     numbers and holders stay visible. Then the number of named holders is reduced to the space.
     """
+    limits: dict[int, int] = {}
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
     over = sum(widths[:-1]) + 2 * len(widths[:-1]) + min(widths[-1], _HOLDERS) - canvas.width
     if over > 0 and "MODEL" in head[1:]:
@@ -152,18 +162,14 @@ def _fit_width(head: Cells, lines: list[Cells], canvas: Canvas) -> tuple[Cells, 
             head, lines = _drop_column(head, lines, column)
             del widths[column]
         else:
-            room = max(room, _MODEL)
-            lines = [
-                (*line[:column], canvas.cut(line[column], room), *line[column + 1 :])
-                for line in lines
-            ]
-            widths[column] = room
+            limits[column] = widths[column] = max(room, _MODEL)
     room = canvas.width - sum(widths[:-1]) - 2 * len(widths[:-1])
     if room >= widths[-1]:
-        return head, lines
+        return FittedTable(head, lines, limits)
     if room < _MODEL and canvas.sort_by != "held-by":
-        return _drop_column(head, lines, len(head) - 1)
-    return head, [(*line[:-1], _name_fewer(line[-1], room)) for line in lines]
+        return FittedTable(*_drop_column(head, lines, len(head) - 1), limits)
+    lines = [(*line[:-1], _name_fewer(line[-1], room)) for line in lines]
+    return FittedTable(head, lines, {**limits, len(head) - 1: room})
 
 
 def _name_fewer(holders: str, room: int) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
+from textwrap import shorten
 
 from dractl.model.releases import NEWEST, RELEASES
 from dractl.report.canvas import Canvas
@@ -16,9 +17,9 @@ _MAX_ALIKE = 2
 """Number of findings with one code that a step shows without ``-v``; the others are only
 counted.
 """
-_LINES = 2
-"""The maximum number of lines of a finding, of an edit, and of a subject that was not compared.
-Other fixes have one line.
+_MAX_MESSAGE = 170
+"""Number of characters of a finding that are printed without ``-v``: two lines of a terminal of 100
+columns. A server's message may be longer; an edit is printed whole.
 """
 _OPEN = 3
 """Number of subjects that are named as not compared; the others are counted."""
@@ -37,11 +38,7 @@ def render(plan: Plan, canvas: Canvas, *, every: bool = False) -> str:
     if plan.not_compared:
         lines.append("Not compared")
         shown = plan.not_compared if every else plan.not_compared[:_OPEN]
-        lines += [
-            line
-            for text in shown
-            for line in _wrap_lines(printable(text), canvas, "  ", 0 if every else _LINES)
-        ]
+        lines += [line for text in shown for line in _wrap_lines(printable(text), canvas, "  ")]
         lines += _note_more(len(plan.not_compared) - len(shown))
     notes = plan.count("info")
     lines += [f"{_count('info', notes)}; -v shows them"] if notes and not every else []
@@ -101,7 +98,7 @@ def _count(level: Level, count: int) -> str:
 def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[str]:
     lines = [canvas.paint(printable(step.step), "1")]
     for text in step.before:
-        lines += _wrap_lines(f"first {printable(text)}", canvas, "  ", 0 if every else 1)
+        lines += _wrap_lines(f"first {printable(text)}", canvas, "  ")
     hidden: Counter[Level] = Counter()
     findings = [one for one in step.findings if every or one.level != "info"]
     for _, alike in groupby(findings, key=lambda one: (one.level, one.code)):
@@ -112,7 +109,7 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
         hidden[group[0].level] += len(group) - len(shown)
     more = ", ".join(_count(level, count) for level, count in hidden.items() if count)
     lines += [f"  {'and ' if len(lines) > 1 else ''}{more}; -v shows all"] if more else []
-    return lines if len(lines) > 1 else [*lines, *_wrap_lines(unchanged, canvas, "  ", 0)]
+    return lines if len(lines) > 1 else [*lines, *_wrap_lines(unchanged, canvas, "  ")]
 
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
@@ -124,8 +121,9 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     )
     about = f"{', '.join(map(printable, names))}{more}: " if names else ""
     indent = " " * 11
+    message = about + printable(finding.message)
     first, *further_lines = _wrap_lines(
-        about + printable(finding.message), canvas, indent, 0 if every else _LINES
+        message if every else shorten(message, _MAX_MESSAGE, placeholder=" …"), canvas, indent
     )
     label = finding.level.upper()
     lines = [
@@ -147,10 +145,7 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         ("source", source),
     ):
         if text:
-            most = _LINES if title == "fix" and finding.reads else 1
-            lines += _wrap_lines(
-                f"{title}: {printable(text)}", canvas, indent, 0 if every else most
-            )
+            lines += _wrap_lines(f"{title}: {printable(text)}", canvas, indent)
     return lines
 
 
@@ -158,16 +153,6 @@ def _note_more(count: int) -> list[str]:
     return [f"  and {count} more; -v shows all"] if count > 0 else []
 
 
-def _wrap_lines(text: str, canvas: Canvas, indent: str, max_lines: int = 0) -> list[str]:
-    """Return the lines of a text, at most ``max_lines`` (0 means any number); if the text is
-    longer, the last line ends with an ellipsis.
-    """
+def _wrap_lines(text: str, canvas: Canvas, indent: str) -> list[str]:
     width = max(canvas.width - len(indent), 40)
-    lines = wrap(text, width) or [""]
-    if max_lines and len(lines) > max_lines:
-        last = lines[max_lines - 1]
-        lines = [
-            *lines[: max_lines - 1],
-            (last if len(last) + 2 <= width else last.rpartition(" ")[0] or last[:-2]) + " …",
-        ]
-    return [indent + line for line in lines]
+    return [indent + line for line in wrap(text, width)]
