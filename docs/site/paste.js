@@ -1,11 +1,25 @@
 // People paste whole messages into the search. Its language has operators (a colon, a star, a quote
 // ...) that a message contains by chance: a pasted one is made of plain words.
-const OPERATORS = /["'`:*^~+\\]|(?<=^|\s)-+/g;
+const OPERATORS = /["'`:*^~+\\()[\]{}]+[.,-]*|(?<=^|\s)[.,-]+/g;
 // The scheduler's sentence on preemption follows every refusal, and tells nothing about this one.
-const PREEMPTION = /\bpreemption: .*$/s;
+const PREEMPTION = /\b(no new claims to deallocate, )?preemption: .*$/s;
+// What differs from cluster to cluster: the head of a line of a log, its pairs after the error, UIDs,
+// quoted names with a number, and the names of drivers.
+const OWN_WORDS = [
+  /\b[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /g,
+  /\b(pod|podUID|key|driver|claim|logger|requestID|request)="(\\.|[^"\\])*"/g,
+  /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
+  /\\?"[^"\s\\]*\d[^"\s\\]*\\?"/g,
+  /\b[a-z0-9-]+\.[a-z0-9-]+\.(com|ai|net|org)\b/g,
+  /\(?regex used for validation is .*$/s,
+];
+// The search asks for each word.
+const MAX_WORDS = 40;
 
 function plainWords(text) {
-  return text.replace(PREEMPTION, "").replace(OPERATORS, " ").replace(/\s+/g, " ").trim();
+  const general = OWN_WORDS.reduce((part, own) => part.replace(own, " "), text);
+  const words = general.replace(PREEMPTION, "").replace(OPERATORS, " ").trim().split(/\s+/);
+  return words.filter((word) => /[\p{L}\p{N}]/u.test(word)).slice(0, MAX_WORDS).join(" ");
 }
 
 if (typeof document !== "undefined") {
