@@ -95,6 +95,13 @@ def machines() -> list[str]:
     return [*every(), *products()]
 
 
+def machine_patterns() -> list[str]:
+    """List the machines and products that ``--hardware`` knows by name, and the words for many."""
+    from dractl.machines.patterns import ALL, VENDORS
+
+    return [ALL, *VENDORS, *machines()]
+
+
 def drivers() -> list[Candidate]:
     """List the supported drivers with their titles."""
     from dractl.drivers import find, names
@@ -221,6 +228,16 @@ def subjects(context: typer.Context, incomplete: str) -> list[str]:
         if "/" in incomplete
         else [*(name for kind, name in objects if kind == "pod"), *addresses]
     )
+
+
+def removable_objects(context: typer.Context, incomplete: str) -> list[str]:
+    """List pods, claims, Deployments, nodes and namespaces as KIND/NAME."""
+    addresses = subjects(context, "/")
+    return [
+        *(address for address in addresses if not address.startswith("template/")),
+        *(f"node/{name}" for name in nodes(context, incomplete)),
+        *(f"ns/{name}" for name in namespaces(context, incomplete)),
+    ]
 
 
 def _files(context: typer.Context) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 BIN = Path(sys.executable).parent
+CLUSTER = "examples/capacity/cluster.yaml"
 
 
 def complete_in_bash(line: str, **environment: str) -> list[str]:
@@ -65,6 +66,11 @@ def complete_in_bash(line: str, **environment: str) -> list[str]:
         ("dractl impact --re", {"--reboot", "--restart"}),
         ("dractl lint --color n", {"never"}),
         ("dractl lint --for k", {"karpenter", "kueue"}),
+        ("dractl upgrade --from 1.3", {"1.34", "1.36"}),
+        ("dractl upgrade --to 1.3", {"1.36", "1.37"}),
+        ("dractl explain --hardware a", {"all", "aws", "azure"}),
+        (f"dractl fit -f {CLUSTER} --without n", {"node/hgx-1", "ns/ml"}),
+        (f"dractl fit -f {CLUSTER} --without pod/eval", {"pod/eval-0", "pod/eval-1"}),
     ],
 )
 def test_known_values_are_offered(line: str, expected: set[str]) -> None:

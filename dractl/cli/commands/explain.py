@@ -94,7 +94,7 @@ Hardware = Annotated[
             "pattern such as 'p5*'. KIND/NAME is read from the cluster; for a file, no cluster is "
             "read."
         ),
-        autocompletion=completing.offer_comma_list(completing.machines),
+        autocompletion=completing.offer_comma_list(completing.machine_patterns),
     ),
 ]
 NetworkDevices = Annotated[

@@ -90,6 +90,7 @@ Without = Annotated[
             "Answer as if this pod, claim, node, namespace (ns/NAME) or workload (deploy/NAME) were"
             " gone; repeatable."
         ),
+        autocompletion=completing.removable_objects,
     ),
 ]
 Add = Annotated[

@@ -65,10 +65,22 @@ Paths = Annotated[
     ),
 ]
 To = Annotated[
-    str, Option("--to", metavar="1.NN", help="Release to upgrade to. Default: the newest known.")
+    str,
+    Option(
+        "--to",
+        metavar="1.NN",
+        help="Release to upgrade to. Default: the newest known.",
+        autocompletion=completing.offer_lazily(completing.releases),
+    ),
 ]
 From = Annotated[
-    str | None, Option("--from", metavar="1.NN", help="Present release. Default: the cluster's.")
+    str | None,
+    Option(
+        "--from",
+        metavar="1.NN",
+        help="Present release. Default: the cluster's.",
+        autocompletion=completing.offer_lazily(completing.releases),
+    ),
 ]
 Hardware = Annotated[
     list[str] | None,
@@ -85,6 +97,7 @@ DriverVersion = Annotated[
         "--driver-version",
         metavar="DRIVER=VERSION",
         help="Upgrade this driver, too; DRIVER=PRESENT..VERSION.",
+        autocompletion=completing.offer_comma_list(completing.driver_equals),
     ),
 ]
 SafeFixes = Annotated[
