@@ -84,3 +84,9 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
             remainder = indent + remainder[cut + 1 :]
         lines.append(remainder)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines] or [""]
+
+
+def add_remark(text: str, remark: str, width: int) -> str:
+    """Return a line with a remark behind it, or below it if ``width`` is too small."""
+    line = f"{text}{'':4}{remark}"
+    return line if len(line) <= width else f"{text}\n  {remark}"

@@ -27,7 +27,8 @@ def test_the_whole_text() -> None:
     assert (
         text.render(IMPACT, Canvas(width=80), "1.37")
         == """\
-drain Node/gpu-1: pods: 1 blocked, 3 evicted (2 with another place)    1.37
+drain Node/gpu-1: pods: 1 blocked, 3 evicted (2 with another place)
+  Kubernetes 1.37
 
 Blocked (1)
   ml/a: PodDisruptionBudget ml/guard needs 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dractl.cel.trials import ReleaseVerdict, Trial, TriedDevice
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH
 from dractl.report.canvas import Canvas
-from dractl.report.plain import plural, printable
+from dractl.report.plain import add_remark, plural, printable
 
 _MAX_LISTED = 4  # number of pools and deciding parts that are listed without --verbose
 _STYLES = {True: "1;32", False: "33", None: "1;31"}
@@ -47,7 +47,7 @@ def _verdict(answer: ReleaseVerdict, canvas: Canvas, release: str) -> Iterator[s
             verdict = "not known whether it compiles"
         case _:
             verdict = "does not compile"
-    yield f"{mark} {verdict}    Kubernetes {release}"
+    yield add_remark(f"{mark} {verdict}", f"Kubernetes {release}", canvas.width)
     for issue in program.issues:
         yield ""
         if issue.line is None or issue.column is None:

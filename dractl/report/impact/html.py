@@ -18,7 +18,7 @@ def render(impact: Impact, release: str) -> str:
 
 
 def _parts(impact: Impact, release: str) -> Iterator[str]:
-    yield f"<h1>{escape(headline(impact))}</h1><p class=soft>{escape(release)}</p>"
+    yield f"<h1>{escape(headline(impact))}</h1><p class=soft>Kubernetes {escape(release)}</p>"
     if impact.pods:
         yield "<h2>Pods</h2>"
         order = [pod for effect in EFFECTS for pod in impact.list_pods(effect)]

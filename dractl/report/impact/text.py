@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dractl.impact import DeviceChange, Impact, PendingPod, PodImpact
 from dractl.impact.result import EFFECTS
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable, wrap
+from dractl.report.plain import add_remark, printable, wrap
 
 MAX_PODS = 12
 """Maximum number of paragraphs about pods with one effect, without ``every``."""
@@ -23,7 +23,8 @@ _INDENT = "    "
 
 def render(impact: Impact, canvas: Canvas, release: str, *, every: bool = False) -> str:
     """Return the report; with ``every`` all pods and devices are named."""
-    lines = [*_wrap_text(f"{headline(impact)}    {release}", canvas, ""), ""]
+    *above, last = _wrap_text(headline(impact), canvas, "")
+    lines = [*above, add_remark(last, f"Kubernetes {printable(release)}", canvas.width), ""]
     for effect in EFFECTS:
         lines += _pods(impact.list_pods(effect), canvas, every=every)
     lines += _list_pending(impact.pending, canvas, every=every)
@@ -137,12 +138,12 @@ def _steps(impact: Impact, canvas: Canvas) -> Iterator[str]:
         return
     yield canvas.paint("Steps", "1")
     for number, step in enumerate(impact.steps, 1):
-        yield from _wrap_text(f"{number}. {step.text}", canvas, "  ")
+        yield from _wrap_text(f"{number}. {step.text}", canvas, "  ", hanging="   ")
         if step.command:
             yield f"     {printable(step.command)}"
     yield ""
 
 
-def _wrap_text(text: str, canvas: Canvas, indent: str) -> list[str]:
-    lines = wrap(printable(text), canvas.width - len(indent), "  ")
+def _wrap_text(text: str, canvas: Canvas, indent: str, hanging: str = "  ") -> list[str]:
+    lines = wrap(printable(text), canvas.width - len(indent), hanging)
     return [indent + line for line in lines]

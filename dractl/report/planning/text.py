@@ -6,7 +6,7 @@ from dractl.planning import Plan, Step
 from dractl.planning.commands import Batch, list_batches
 from dractl.report.canvas import Canvas
 from dractl.report.explain.text import hang_text
-from dractl.report.plain import plural, printable
+from dractl.report.plain import add_remark, plural, printable
 
 _MAX_NAMED_NODES = 4
 _SUBJECT_PODS = 3
@@ -35,7 +35,9 @@ def _lines(plan: Plan, canvas: Canvas, release: str, reasons: Sequence[str]) -> 
     good = plan.verdict in ("fits", "plan")
     mark = canvas.paint("✓", "1;32") if good else canvas.paint("✗", "1;31")
     mark = canvas.plain(mark)
-    yield from hang_text(f"{mark} ", f"{headline(plan)}    Kubernetes {release}", canvas, hanging=2)
+    *above, last = hang_text(f"{mark} ", headline(plan), canvas, hanging=2)
+    yield from above
+    yield add_remark(last, f"Kubernetes {release}", canvas.width)
     for reason in reasons:
         yield from hang_text("  ", reason, canvas, hanging=4)
     for number, batch in enumerate(list_batches(plan.steps), 1):
