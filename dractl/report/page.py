@@ -4,6 +4,7 @@ A page loads nothing from elsewhere, follows the reader's light or dark scheme, 
 phone.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -22,6 +23,7 @@ DARK = """
 FONT = 'ui-sans-serif, system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif'
 MONO = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
 
+_QUOTED = re.compile(r"`([^`\n]+)`")
 _STYLE = f"""
 :root {{ color-scheme: light dark; {PALETTE} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
@@ -65,8 +67,13 @@ def page(title: str, parts: Iterable[str], style: str = "", script: str = "") ->
 
 
 def cell(text: str, kind: str = "") -> str:
-    """Return a cell of plain text; ``kind`` is its class."""
-    return f'<td class="{kind}">{escape(text)}</td>' if kind else f"<td>{escape(text)}</td>"
+    """Return a cell of text; ``kind`` is its class."""
+    return f'<td class="{kind}">{prose(text)}</td>' if kind else f"<td>{prose(text)}</td>"
+
+
+def prose(text: str) -> str:
+    """Return plain text with what stands between backquotes as code."""
+    return _QUOTED.sub(r"<code>\1</code>", escape(text))
 
 
 def table(rows: Iterable[str], head: Sequence[str] = (), kind: str = "") -> str:
@@ -88,5 +95,5 @@ def texts(rows: Iterable[Sequence[str]]) -> Iterable[str]:
 
 
 def bullets(items: Sequence[str]) -> str:
-    """Return a list of plain texts."""
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in items)}</ul>" if items else ""
+    """Return a list of texts."""
+    return f"<ul>{''.join(f'<li>{prose(text)}</li>' for text in items)}</ul>" if items else ""

@@ -70,3 +70,11 @@ def test_names_from_strangers_are_harmless() -> None:
     report = text.render(strange, Canvas(unicode=False), name)
     assert "\x1b" not in report
     assert report.isascii()
+
+
+def test_page_has_no_empty_columns_and_shows_commands_as_code() -> None:
+    pod = PodImpact(("ml", "a"), "kept", "no taint", None, None)
+    page = html.render(Impact(("rule",), pods=(pod,), notes=("run `kubectl get <x>`",)), "1.37")
+    assert "ends after" not in page
+    assert "node of the new pod" not in page
+    assert "<li>run <code>kubectl get &lt;x&gt;</code></li>" in page

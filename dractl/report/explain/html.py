@@ -15,7 +15,7 @@ from dractl.program import invocation
 from dractl.report.alignment import html as alignment_html, svg as alignment_svg
 from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
-from dractl.report.page import cell, page, table
+from dractl.report.page import cell, page, prose, table
 from dractl.views import age
 
 _STYLE = """
@@ -67,7 +67,7 @@ def render(
         *(_contents(explanations) if len(explanations) > 1 else ()),
         *(p for number, e in enumerate(explanations) for p in _section(e, number, now)),
     ]
-    body = parts or [f"<p>{escape(otherwise)}</p>"]
+    body = parts or [f"<p>{prose(otherwise)}</p>"]
     return page(title, [*header_lines(origin), *body], _STYLE + alignment_html.STYLE)
 
 
@@ -94,6 +94,8 @@ def _mark(e: Explanation) -> tuple[str, str]:
     """Return the mark of an answer, and the mark's CSS class."""
     if e.waits:
         return "…", "warn"
+    if e.verdict == "undecided":
+        return "?", "warn"
     return ("✓", "good") if e.fits else ("✗", "bad")
 
 
@@ -113,7 +115,7 @@ def _group(group: Group) -> Iterator[str]:
     yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
     yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(sentences[0])}</p>"
     yield f"<div class=share>{bars}</div>"
-    yield from (f"<p>{escape(line)}</p>" for line in sentences[1:])
+    yield from (f"<p>{prose(line)}</p>" for line in sentences[1:])
     yield "</div>"
 
 
@@ -128,11 +130,11 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     mark, look = _mark(e)
     cause, *below = explain_opening.lines(e)
     yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
-    yield from (f"<p>{escape(line)}</p>" for line in below)
-    yield from (f"<p class=soft>{escape(note)}</p>" for note in e.notes)
+    yield from (f"<p>{prose(line)}</p>" for line in below)
+    yield from (f"<p class=soft>{prose(note)}</p>" for note in e.notes)
     heading, *obstacles = explain_opening.obstacle_lines(e) or [""]
     if obstacles:
-        lines = "".join(f"<li>{escape(obstacle)}</li>" for obstacle in obstacles)
+        lines = "".join(f"<li>{prose(obstacle)}</li>" for obstacle in obstacles)
         yield f"<h2>{escape(heading)}</h2><ol>{lines}</ol>"
     if e.funnel:
         yield from _funnel(e.funnel)

@@ -12,7 +12,7 @@ from dractl.explain.fleet.matrix import Cell, Matrix, MatrixRow
 from dractl.explain.reasons.registry import REASONS
 from dractl.report.explain.html import header_lines
 from dractl.report.explain.matrix import STRANDED, UNDECIDED, format_cell, name_unserved, summarize
-from dractl.report.page import cell, page, table
+from dractl.report.page import cell, page, prose, table
 from dractl.report.plain import plural
 
 _STYLE = """
@@ -43,7 +43,7 @@ def _parts(
     yield f"<h1>{escape(title)}</h1>"
     yield f"<p>{escape(summarize(matrix, release))}</p>"
     if sentence := name_unserved(matrix):
-        yield f"<p class=bad>{escape(sentence)}</p>"
+        yield f"<p class=bad>{prose(sentence)}</p>"
     heads = "".join(
         f'<th scope="col"><span title="{escape(subject.title)}">{escape(subject.title)}</span></th>'
         for subject in matrix.subjects
@@ -79,9 +79,9 @@ def _legend(matrix: Matrix, letters: Mapping[str, str]) -> Iterator[str]:
     if matrix.has_conditions:
         yield "<p>✓* only on some nodes, or not all of it was judged</p>"
     if matrix.has_undecided:
-        yield f"<p>{escape(UNDECIDED)}</p>"
+        yield f"<p>{prose(UNDECIDED)}</p>"
     if matrix.strands_devices:
-        yield f"<p>{escape(STRANDED)}</p>"
+        yield f"<p>{prose(STRANDED)}</p>"
     rows = []
     for code, letter in letters.items():
         count = sum(each.code == code for row in matrix.rows for each in row.cells)

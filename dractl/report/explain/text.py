@@ -72,9 +72,13 @@ def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterato
 
 
 def verdict_mark(e: Explanation, canvas: Canvas) -> str:
-    """Return a tick, a cross, or dots if the subject only waits for the scheduler."""
+    """Return a tick, a cross, dots if the subject only waits for the scheduler, or a question mark
+    if the answer is unknown.
+    """
     if e.waits:
         return canvas.paint("…", "1;33")
+    if e.verdict == "undecided":
+        return canvas.paint("?", "1;33")
     return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
 
 

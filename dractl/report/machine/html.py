@@ -15,7 +15,7 @@ from dractl.report.machine import boxes as boxes, text as words
 from dractl.report.machine.boxes import Box, Card, Counted
 from dractl.report.machine.matrix import devices_of
 from dractl.report.machine.svg import COLORS
-from dractl.report.page import bullets, page, table, texts
+from dractl.report.page import bullets, page, prose, table, texts
 from dractl.topology.levels import LEVELS, nearest, rank
 from dractl.topology.machine import Machine
 
@@ -90,7 +90,7 @@ def render(machine: Machine, publication: Publication = NOTHING) -> str:
     labels = words.labels(machine, devices_of(machine), publication)
     parts = [
         f"<h1>PCI topology of {escape(node)}</h1>",
-        *(f'<p class="soft">{escape(line)}</p>' for line in words.host_lines(machine)),
+        *(f'<p class="soft">{prose(line)}</p>' for line in words.host_lines(machine)),
         *_picture(machine, publication, {level for row in best.values() for level in row.values()}),
         *_matrix(machine, best, labels),
         *_list("Links between GPUs", words.fabric_lines(machine, labels)),
@@ -131,7 +131,7 @@ def _picture(machine: Machine, publication: Publication, distances: AbstractSet[
     return [
         f'<p class="soft screen">{hint}</p>',
         *lines,
-        f'<p class="soft legend">{escape(legend)}</p>',
+        f'<p class="soft legend">{prose(legend)}</p>',
     ]
 
 
@@ -219,5 +219,5 @@ def _list(title: str, items: list[str]) -> list[str]:
 
 
 def _pairs(title: str, pairs: list[tuple[str, str]]) -> list[str]:
-    lines = (f"<dt>{escape(about)}</dt><dd>{escape(message)}</dd>" for about, message in pairs)
+    lines = (f"<dt>{escape(about)}</dt><dd>{prose(message)}</dd>" for about, message in pairs)
     return [f"<h2>{title}</h2>", "<dl>", *lines, "</dl>"] if pairs else []
