@@ -254,6 +254,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "examples/lint", folder / "manifests")
     shutil.copy(NODE, folder / "node.json")
     shutil.copy(ROOT / "examples/migrate/training.yaml", folder / "pod.yaml")
+    shutil.copy(ROOT / "examples/pending/prepare.yaml", folder / "copy.yaml")
     shutil.copy(ROOT / "dractl/facts/data/drivers/dra.nvme.json", folder)
     objects = {
         "dump.yaml": [item for items in cluster().values() for item in items],
