@@ -36,9 +36,12 @@ def escape_description(about: str) -> str:
 
     typer treats descriptions as markup of rich, and passes them to zsh between apostrophes.
     """
-    from rich.markup import escape
+    text = " ".join(about.split())
+    if "[" in text or text.endswith("\\"):
+        from rich.markup import escape  # takes a tenth of the time of a Tab
 
-    return escape(" ".join(about.split())).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
+        text = escape(text)
+    return text.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 
 
 def offer_words(*values: str) -> Offer:

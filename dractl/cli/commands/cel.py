@@ -186,7 +186,8 @@ def _judge(
     states = devices.load(target, driver_choice)
     if states and not (devices.devices or devices.files) and _reads_site_values(stored):
         states = []
-    states = _drop_unknown_machines(stored, states)
+    if any(state.machines for state in states):
+        states = _drop_unknown_machines(stored, states)
     advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
     # Its results are not needed, and computing them can take long
     if program.admission == "tooComplex":
