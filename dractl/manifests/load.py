@@ -194,7 +194,13 @@ def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevan
 def load_relevant(read: Relevant) -> Inputs:
     """Load files that have been read as :func:`load_readable` does; charts are not rendered."""
     loaded = _load_contents(
-        read.contents, alone=read.alone, relevant_only=True, overlay={}, render=None, digested=True
+        read.contents,
+        alone=read.alone,
+        relevant_only=True,
+        is_screened=True,
+        overlay={},
+        render=None,
+        digested=True,
     )
     return replace(loaded, files=read.files, appliers=tuple(read.appliers))
 
@@ -224,6 +230,7 @@ def _load_contents(
     *,
     alone: bool,
     relevant_only: bool,
+    is_screened: bool = False,
     overlay: Mapping[str, bytes],
     render: Renderer | None,
     digested: bool,
@@ -233,10 +240,9 @@ def _load_contents(
     skipped: list[Skipped] = []
     files = 0
     digests: dict[str, str] = {}
-    undecided: list[str] = []
+    undecided, appliers = list[str](), list[str]()
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
-    appliers: list[str] = []
     definitions: list[Source] = []
     for content in contents:
         if isinstance(content, Skipped):
@@ -245,9 +251,9 @@ def _load_contents(
         files += 1
         data = overlay.get(content.name, content.data)
         meant = _is_meant(content, alone=alone)
-        if applies := content.on_disk and names_applier(data):
+        if applies := not is_screened and content.on_disk and names_applier(data):
             appliers.append(content.name)
-        if relevant_only and not meant and not is_relevant(data):
+        if relevant_only and not (is_screened or meant or is_relevant(data)):
             if content.named and (applies or _is_part(content.name)):
                 digests[content.name] = digest(data)
             continue
