@@ -452,7 +452,7 @@ BEHAVIOURS = [
     Behaviour(
         "claims forbidden",
         forbidden("ResourceClaim"),
-        Says(1, "✗ you are not allowed to read ResourceClaims, so devices were not compared"),
+        Says(1, r"\? you are not allowed to read ResourceClaims, so devices were not compared"),
         Says(0, "not allowed to read claims: devices in state unknown"),
         Says(
             3,
@@ -472,7 +472,7 @@ BEHAVIOURS = [
     Behaviour(
         "slices forbidden",
         forbidden("ResourceSlice"),
-        Says(1, "✗ you are not allowed to read ResourceSlices, so devices were not compared"),
+        Says(1, r"\? you are not allowed to read ResourceSlices, so devices were not compared"),
         Says(
             3,
             "user me is not allowed to list resourceslices in the whole cluster, which the answer needs",
@@ -485,7 +485,7 @@ BEHAVIOURS = [
     Behaviour(
         "classes forbidden",
         forbidden("DeviceClass"),
-        Says(1, "✗ you are not allowed to read DeviceClasses, so devices were not compared"),
+        Says(1, r"\? you are not allowed to read DeviceClasses, so devices were not compared"),
         Says(0, "not allowed to read DeviceClasses"),
         Says(
             3,
