@@ -12,11 +12,11 @@ from dractl.errors import InputError
 from dractl.inputs.copies import choose_copies
 from dractl.manifests import Broken, Document, Inputs, Skipped, load
 from dractl.manifests.content import read_file
+from dractl.manifests.definitions import DefinitionFile
 from dractl.manifests.files import Entry, list_files
 from dractl.manifests.kustomize import is_kustomization
 from dractl.manifests.load import APPLIER_GROUPS, is_relevant, names_dra
 from dractl.manifests.naming import display_path, name_paths
-from dractl.manifests.source import Source
 from dractl.manifests.templates import chart_of
 from dractl.model import Target
 
@@ -105,12 +105,12 @@ def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
         return is_relevant(text.encode("utf-8", "surrogatepass"))
 
     documents: list[Document] = []
-    definitions: dict[str, Source] = {}
+    definitions: dict[str, DefinitionFile] = {}
     for item in inputs.documents:
         if item.file not in named and item.world is None and not is_wanted(item.text):
             continue
         if item.kind == "CustomResourceDefinition":
-            definitions[item.file] = Source(item.file, item.text)
+            definitions[item.file] = DefinitionFile(item.file, item.text)
         else:
             documents.append(item)
     return replace(

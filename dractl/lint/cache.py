@@ -52,19 +52,19 @@ class Cache:
 
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
     """Return the digests of the files that matter, and of the kustomizations around them."""
-    digests = [str((read.files, read.alone))]
+    digests = [str(read.files)]
     if read.appliers:  # the applied objects can come from any file
         digests.append(os.urandom(16).hex())
     folders: set[str] = set()
-    for item in read.contents:
+    for item in read.examined:
         if isinstance(item, Skipped):
             digests.append(repr(item))
             continue
-        named = repr((item.name, item.named, item.on_disk, item.chart)).encode(
-            errors="surrogatepass"
-        )
-        digests.append(digest_of_parts([named, item.data]))
-        folder = kustomizations.folder(item.name)
+        content = item.content
+        identity = (content.name, content.named, content.on_disk, content.chart, item.is_meant)
+        name = repr(identity).encode(errors="surrogatepass")
+        digests.append(digest_of_parts([name, content.data]))
+        folder = kustomizations.folder(content.name)
         if folder not in folders:
             folders.add(folder)
             around = kustomizations.kustomizations_above(folder)

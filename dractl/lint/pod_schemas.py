@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.manifests import Document, Skipped
+from dractl.manifests.definitions import DefinitionFile
 from dractl.manifests.documents import Path
 from dractl.manifests.source import Source
 from dractl.manifests.yamltext import read_definitions
@@ -63,18 +64,19 @@ def _descend(node: Mapping[str, Any], step: str | int) -> Mapping[str, Any]:
     return mapping(fields[step] if step in fields else node.get("additionalProperties"))
 
 
-def groups_in(definitions: Source) -> frozenset[str]:
+def groups_in(source: Source) -> frozenset[str]:
     """Return the API groups in which a file with CustomResourceDefinitions may define kinds."""
-    return frozenset(match[1] for match in re.finditer(_GROUP, definitions.text))
+    return frozenset(match[1] for match in re.finditer(_GROUP, source.text))
 
 
-def find_pod_schemas(definitions: Iterable[Source], kinds: Sequence[Kind]) -> PodSchemas:
+def find_pod_schemas(definitions: Iterable[DefinitionFile], kinds: Sequence[Kind]) -> PodSchemas:
     """Return the schemas of kinds; definitions of others, which may be large, are not parsed."""
     schemas: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     broken: list[Skipped] = []
     wanted = frozenset(kinds)
     groups = {group for group, _ in wanted}
-    for source in definitions if wanted else ():
+    for definition in definitions if wanted else ():
+        source = definition.read()
         if groups.isdisjoint(groups_in(source)):
             continue
         for document in read_definitions(source, frozenset(kind for _, kind in wanted)):

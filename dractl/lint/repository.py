@@ -272,9 +272,9 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
             defined[_LABELS][file] = None
         if evidence_of(together) != NOTHING:
             defined[_DRIVERS][file] = None
-    for source in inputs.definitions:
-        for group_name in groups_in(source):
-            defined[_DEFINITION, group_name][source.name] = None
+    for definition in inputs.definitions:
+        for group_name in groups_in(definition.read()):
+            defined[_DEFINITION, group_name][definition.name] = None
     for reading in readable:
         document = reading.document
         used[document.file] += _list_uses(reading)

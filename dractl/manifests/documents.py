@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.manifests.source import Position, Source
+from dractl.manifests.definitions import DefinitionFile
+from dractl.manifests.source import Position
 from dractl.model.paths import at as value_at
 
 Path = tuple["str | int", ...]
@@ -364,8 +365,7 @@ class Inputs(Struct, frozen=True):
     """
     appliers: tuple[str, ...] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
-    definitions: tuple[Source, ...] = ()
-    """Files with CustomResourceDefinitions that name fields of DRA; they are not parsed."""
+    definitions: tuple[DefinitionFile, ...] = ()
 
     @property
     def unread(self) -> tuple[Skipped, ...]:

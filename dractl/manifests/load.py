@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl.errors import InputError
 from dractl.manifests import jsontext, markdown, yamltext
 from dractl.manifests.content import MANIFEST_SUFFIXES, Content, read_file
+from dractl.manifests.definitions import DefinitionFile
 from dractl.manifests.documents import Broken, Document, Inputs, Skipped
 from dractl.manifests.files import Entry, contents, read_all
 from dractl.manifests.jsontext import NotJson
@@ -62,7 +63,6 @@ _ABOUT_DRIVERS = (
 """Names in further objects that matter: objects that add attributes, values of a chart with gates
 of the NVIDIA driver, quotas of Kueue, and priorities and settings for Cluster Autoscaler.
 """
-_RELEVANT = (*_NAMES, *_ABOUT_DRIVERS)
 # adminAccess depends on their labels
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""
 APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
@@ -149,9 +149,8 @@ def load_readable(
         suffixes=choice.suffixes,
     )
     alone = len(paths) == 1 and not choice.changed_files
-    loaded = _load_contents(
-        contents,
-        alone=alone,
+    loaded = _load_examined(
+        map(partial(_examine, overlay, alone, relevant_only), contents),
         relevant_only=relevant_only,
         overlay=overlay,
         render=render,
@@ -160,54 +159,76 @@ def load_readable(
     return replace(loaded, folders=tuple(filter(os.path.isdir, paths)))
 
 
-class Relevant(Struct, frozen=True):
-    """The contents of files that may concern DRA, and the skipped files, in the order
-    of the input.
-    """
+class Examined(Struct, frozen=True):
+    """A file that was read, and the signs of its concern that its bytes show."""
 
-    contents: Sequence[Content | Skipped]
+    content: Content
+    is_meant: bool
+    """True if the user has declared that the file contains manifests, by naming it."""
+    names_dra: bool
+    is_relevant: bool
+    """True if the file may concern DRA."""
+    is_applier: bool
+    """True if the file may have objects of Flux or Argo CD."""
+
+
+def _examine(
+    overlay: Mapping[str, bytes], alone: bool, relevant_only: bool, content: Content | Skipped
+) -> Examined | Skipped:
+    """Search a file once for the words that decide how it is read; without ``relevant_only``,
+    every file counts.
+    """
+    if isinstance(content, Skipped):
+        return content
+    if content.name in overlay:
+        content = replace(content, data=overlay[content.name])
+    is_meant = content.named and (alone or not content.on_disk)
+    names = not relevant_only or names_dra(content.data)
+    return Examined(
+        content,
+        is_meant,
+        names,
+        is_meant or names or _is_beside_dra(content.data),
+        content.on_disk and names_applier(content.data),
+    )
+
+
+class Relevant(Struct, frozen=True):
+    """The files that may concern DRA, and the skipped files, in the order of the input."""
+
+    examined: Sequence[Examined | Skipped]
     files: int
     """The number of files that were examined."""
-    alone: bool
-    """True if the user names only one path, which then certainly contains manifests."""
     appliers: Sequence[str] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""
 
 
 def read_relevant(entries: Iterable[Entry | Skipped], *, alone: bool) -> Relevant:
-    """Read listed files, and keep the ones that may concern DRA."""
+    """Read listed files, and keep the ones that may concern DRA.
+
+    ``alone`` is True if the user names only one path, which then certainly contains manifests.
+    """
     files = 0
-    kept: list[Content | Skipped] = []
+    kept: list[Examined | Skipped] = []
     appliers: list[str] = []
-    for content in contents(entries):
-        if isinstance(content, Skipped):
-            kept.append(content)
+    for item in map(partial(_examine, {}, alone, True), contents(entries)):
+        if isinstance(item, Skipped):
+            kept.append(item)
             continue
         files += 1
-        if content.on_disk and names_applier(content.data):
-            appliers.append(content.name)
-        if _is_meant(content, alone=alone) or is_relevant(content.data):
-            kept.append(content)
-    return Relevant(kept, files, alone, appliers)
+        if item.is_applier:
+            appliers.append(item.content.name)
+        if item.is_relevant:
+            kept.append(item)
+    return Relevant(kept, files, appliers)
 
 
 def load_relevant(read: Relevant) -> Inputs:
     """Load files that have been read as :func:`load_readable` does; charts are not rendered."""
-    loaded = _load_contents(
-        read.contents,
-        alone=read.alone,
-        relevant_only=True,
-        is_screened=True,
-        overlay={},
-        render=None,
-        digested=True,
+    loaded = _load_examined(
+        read.examined, relevant_only=True, overlay={}, render=None, digested=True
     )
     return replace(loaded, files=read.files, appliers=tuple(read.appliers))
-
-
-def _is_meant(content: Content, *, alone: bool) -> bool:
-    """Return True if the user has declared that a file contains manifests, by naming it."""
-    return content.named and (alone or not content.on_disk)
 
 
 def _chart(content: Content, charts: dict[str, str | None]) -> str | None:
@@ -225,12 +246,10 @@ def _is_part(name: str) -> bool:
     return is_values(name) or is_kustomization(name)
 
 
-def _load_contents(
-    contents: Iterable[Content | Skipped],
+def _load_examined(
+    examined: Iterable[Examined | Skipped],
     *,
-    alone: bool,
     relevant_only: bool,
-    is_screened: bool = False,
     overlay: Mapping[str, bytes],
     render: Renderer | None,
     digested: bool,
@@ -243,45 +262,45 @@ def _load_contents(
     undecided, appliers = list[str](), list[str]()
     templates: dict[str, dict[str, Source]] = {}
     charts: dict[str, str | None] = {}  # by folder
-    definitions: list[Source] = []
-    for content in contents:
-        if isinstance(content, Skipped):
-            skipped.append(content)
+    definitions: list[DefinitionFile] = []
+    for item in examined:
+        if isinstance(item, Skipped):
+            skipped.append(item)
             continue
         files += 1
-        data = overlay.get(content.name, content.data)
-        meant = _is_meant(content, alone=alone)
-        if applies := not is_screened and content.on_disk and names_applier(data):
-            appliers.append(content.name)
-        if relevant_only and not (is_screened or meant or is_relevant(data)):
-            if content.named and (applies or _is_part(content.name)):
-                digests[content.name] = digest(data)
+        content, data, name = item.content, item.content.data, item.content.name
+        if item.is_applier:
+            appliers.append(name)
+        if not item.is_relevant:
+            if content.named and (item.is_applier or _is_part(name)):
+                digests[name] = digest(data)
             continue
         if digested:
-            digests[content.name] = digest(data)
+            digests[name] = digest(data)
+        defines = relevant_only and item.names_dra and is_definition(data)
         chart = _chart(content, charts)
         if chart is not None:
-            if not relevant_only or (names_dra(data) and not is_definition(data)):
-                templates.setdefault(chart, {})[content.name] = Source(content.name, decode(data))
+            if item.names_dra and not defines:
+                templates.setdefault(chart, {})[name] = Source(name, decode(data))
             continue
-        names = not relevant_only or names_dra(data)
-        source = Source(content.name, decode(data) if relevant_only else _drop_logs(decode(data)))
-        if relevant_only and names and is_definition(data):
-            definitions.append(source)
-        del data  # data is as large as the text
-        content = replace(content, data=b"")  # noqa: PLW2901
-        for item in _file_documents(
-            source, meant=meant, names=names, definitions=not relevant_only
+        source = Source(name, decode(data) if relevant_only else _drop_logs(decode(data)))
+        if defines:
+            is_on_disk = content.on_disk and name not in overlay
+            definitions.append(DefinitionFile(name, None if is_on_disk else source.text))
+        signs = replace(item, content=replace(content, data=b""))
+        del item, content, data  # the data is as large as the text
+        for document in _file_documents(
+            source, meant=signs.is_meant, names=signs.names_dra, definitions=not relevant_only
         ):
-            _add(item, documents, broken, skipped)
-            if not isinstance(item, Document):
+            _add(document, documents, broken, skipped)
+            if not isinstance(document, Document):
                 undecided.append(source.name)
     for chart, sources in templates.items():
         read = partial(_values, overlay=overlay, digests=digests if digested else {})
-        for item in _chart_documents(chart, sources, render, read, definitions=not relevant_only):
-            _add(item, documents, broken, skipped)
-            if isinstance(item, Skipped):
-                undecided.append(item.file)
+        for result in _chart_documents(chart, sources, render, read, definitions=not relevant_only):
+            _add(result, documents, broken, skipped)
+            if isinstance(result, Skipped):
+                undecided.append(result.file)
     made = (tuple(documents), tuple(broken), tuple(skipped), files, digests)
     loaded = Inputs(*made, definitions=tuple(definitions))
     return replace(loaded, undecided=tuple(undecided), appliers=tuple(appliers))
@@ -473,9 +492,14 @@ def _may_be_substituted(source: Source, item: Broken) -> bool:
 
 def is_relevant(data: bytes) -> bool:
     """Return True if a file may contain anything that concerns DRA, judged by its bytes alone."""
+    return names_dra(data) or _is_beside_dra(data)
+
+
+def _is_beside_dra(data: bytes) -> bool:
+    """Return True if a file that does not name DRA may concern it."""
     # A claim whose kind is missing
     return (
-        _has_any(data, _RELEVANT)
+        _has_any(data, _ABOUT_DRIVERS)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
         or (b"devices" in data and b"kind" not in data)
