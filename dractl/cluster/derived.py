@@ -115,12 +115,15 @@ def _nearest_value(
 
     A cluster reduced to one node is a poor start for the whole one.
     """
-
-    def similarity(version: _Version) -> tuple[int, int]:
+    nearest: _Version | None = None
+    highest = (-1, 0)
+    for version in reversed(versions.values()):
         in_common = sum(map(is_, version.sources, sources))
-        return in_common, -sum(map(abs, map(sub, version.sizes, sizes)))
-
-    nearest = max(reversed(versions.values()), key=similarity, default=None)
+        similarity = in_common, -sum(map(abs, map(sub, version.sizes, sizes)))
+        if similarity > highest:
+            nearest, highest = version, similarity
+            if similarity == (len(sources) - 1, 0):  # no other sources can be more similar
+                break
     return None if nearest is None else nearest.value
 
 

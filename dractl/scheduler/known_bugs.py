@@ -6,6 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import BUGS, Bug
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState
 from dractl.model.releases import RELEASES
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
@@ -115,12 +117,17 @@ def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> boo
                 for alternative in request.first_available[1:]
             )
         case _:
-            return any(
-                device.mapping.get("consumesCounters")
-                or device.mapping.get("allowMultipleAllocations")
-                for resource_slice in scheduler.slices
-                for device in resource_slice.spec.devices
-            )
+            return _has_partial_devices(scheduler.state)
+
+
+@derive_from("ResourceSlice")
+def _has_partial_devices(state: ClusterState) -> bool:
+    """Decide whether any device consumes counters, or can be allocated to several claims."""
+    return any(
+        device.mapping.get("consumesCounters") or device.mapping.get("allowMultipleAllocations")
+        for resource_slice in state.slices
+        for device in resource_slice.spec.devices
+    )
 
 
 def _pools_of_several_drivers(scheduler: Scheduler) -> Mapping[str, Sequence[str]]:

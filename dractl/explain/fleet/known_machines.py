@@ -4,10 +4,16 @@ subject that no existing node can ever serve.
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from dractl.allocation import Features
+from dractl.cluster.state import ClusterState
 from dractl.errors import DractlError
 from dractl.explain.ask import Question
 from dractl.scheduler.attempt import Scheduler
+
+if TYPE_CHECKING:
+    from dractl.explain.fleet.machines import MachineCluster
 
 _LABELS = ("node.kubernetes.io/instance-type", "nvidia.com/gpu.machine")
 """Labels of cloud providers (k8s.io/api/core/v1 well_known_labels.go) and of
@@ -45,34 +51,47 @@ def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str |
     """Return the labels that a machine's node needs to serve the subject, as words that follow
     "with"; None if the machine does not serve the subject, and :data:`_UNKNOWN` if that is unknown.
     """
+    from dractl.explain.explain import Explainer
+    from dractl.explain.fleet.machines import make_pending
+
+    state = make_pending(scheduler.state, [question])
+    with suppress(DractlError):
+        cluster = state.cache.from_object(
+            ("machine's cluster", name, scheduler.features),
+            state,
+            lambda: _make_cluster(state, scheduler.features, name),
+        )
+        answer, conditions = cluster.answer(question, Explainer.judge)
+        if answer.fits:
+            needs = ", ".join(dict.fromkeys(need.text for need in conditions.needs))
+            return f" with {needs}" if needs else ""
+        if answer.verdict == "undecided":
+            return _UNKNOWN
+    return None
+
+
+def _make_cluster(state: ClusterState, features: Features, name: str) -> "MachineCluster":
+    """Return the cluster that has this machine only, all of whose devices are free.
+
+    Raises DractlError if the machine cannot be described for this release.
+    """
     from dractl.cluster.described_nodes import describe_node, list_known_classes, render_node
     from dractl.explain.explain import Options
-    from dractl.explain.fleet.machines import DescribedMachine, compare, make_clusters
+    from dractl.explain.fleet.machines import DescribedMachine, make_clusters
     from dractl.machines import describe
     from dractl.model import Target
     from dractl.model.driver_choice import DriverChoice
 
-    features, choice = scheduler.features, DriverChoice()
-    target = Target(features.release, features.on)
+    choice, target = DriverChoice(), Target(features.release, features.on)
 
     def describe_machine() -> DescribedMachine:
         node = describe_node(name, choice, lambda _: None)
         published = render_node(node, f"--hardware {name}", target, choice, lambda _: None)
         return DescribedMachine(list_known_classes(target).merge(published), describe(name))
 
-    with suppress(DractlError):
-        machine = scheduler.state.cache.from_sources(
-            ("known machine", name, features), (), lambda _: describe_machine()
-        )
-        options = Options(fixes=0, depth=1)
-        clusters = make_clusters(
-            scheduler.state, {name: machine}, lambda _: [question], features, options
-        )
-        (comparison,) = compare(clusters, lambda _: [question])
-        (answer,) = comparison.answers
-        if answer.serves:
-            needs = ", ".join(dict.fromkeys(need.text for need in answer.needs))
-            return f" with {needs}" if needs else ""
-        if answer.explanation.verdict == "undecided":
-            return _UNKNOWN
-    return None
+    machine = state.cache.from_sources(
+        ("known machine", name, features), (), lambda _: describe_machine()
+    )
+    options = Options(fixes=0, depth=1)
+    (cluster,) = make_clusters(state, {name: machine}, lambda _: [], features, options)
+    return cluster

@@ -178,7 +178,7 @@ def make_clusters(
     clusterwide = state.with_kinds(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
-    clusterwide = _make_pending(clusterwide, questions(clusterwide))
+    clusterwide = make_pending(clusterwide, questions(clusterwide))
     # Objects that the clusters share are decoded once: a merge keeps decoded objects.
     for question in questions(clusterwide):
         if question.kind == "ResourceClaim":
@@ -250,9 +250,9 @@ def ask_autoscaler(
     return AutoscalerAnswer(autoscaler.name, version, judgement.verdict, judgement.reason)
 
 
-def _make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
+def make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
     """Return the state in which the subjects are pending: pods without a node, claims without
-    devices.
+    devices. It is ``state`` itself if they are.
     """
     objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
     for question in questions:
@@ -268,7 +268,7 @@ def _make_pending(state: ClusterState, questions: Sequence[Question]) -> Cluster
             claim = state.claim((key[0], name))
             if claim.status:
                 objects["ResourceClaim"][key[0], name] = {**claim.raw, "status": {}}
-    return state.with_objects(objects)
+    return state.with_objects(objects) if any(objects.values()) else state
 
 
 class Answer(Protocol):
