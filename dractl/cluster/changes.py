@@ -7,6 +7,7 @@ deleted too, and other claims lose the reservation and, when no pod is left, the
 
 import copy
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -49,6 +50,7 @@ class PatchError(ValueError):
     """A JSON patch does not apply to the object."""
 
 
+@lru_cache(maxsize=4096)  # a search for fixes parses the same targets again and again
 def parse_target(text: str) -> tuple[str, Key]:
     """Split ``Kind/[namespace/]name`` into kind and key."""
     kind, _, full_name = text.partition("/")
