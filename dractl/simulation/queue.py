@@ -10,6 +10,7 @@ from msgspec import Struct
 from dractl.capacity.binding import bind_copy
 from dractl.capacity.gangs import find_gang_wait
 from dractl.cluster.changes import Delete, apply
+from dractl.cluster.derived import derive_from
 from dractl.cluster.podgroups import find_pod_group, group_object
 from dractl.cluster.state import ClusterState, Key
 from dractl.objects import Raw
@@ -74,10 +75,11 @@ def placement_cache(scheduler: Scheduler) -> PlacementCache:
     return cache
 
 
-def list_pending_pods(state: ClusterState) -> list[Pod]:
+@derive_from("Pod", "PriorityClass")
+def list_pending_pods(state: ClusterState) -> Sequence[Pod]:
     """Return the pods that kube-scheduler would try, in the order of its queue."""
     pending_pods = (pod for pod in state.pods.values() if pod.queue_key is not None)
-    return sorted(pending_pods, key=lambda pod: pod.queue_key or ())
+    return tuple(sorted(pending_pods, key=lambda pod: pod.queue_key or ()))
 
 
 def build_queue(

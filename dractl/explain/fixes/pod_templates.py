@@ -1,8 +1,9 @@
 """Change pods where people write them: in pod templates of workloads, or in claim templates."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping, Sequence
 
 from dractl.cluster.changes import Patch, apply_patch, parse_pointer, parse_target
+from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
@@ -51,12 +52,19 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
     return [question.key] if change.target == owner and not is_replaced else []
 
 
-def pods_of_template(state: ClusterState, template: Key) -> Iterator[Key]:
-    """Yield the pods whose claims a ResourceClaimTemplate makes."""
+def pods_of_template(state: ClusterState, template: Key) -> Sequence[Key]:
+    """Return the pods whose claims a ResourceClaimTemplate makes."""
+    return _pods_by_template(state).get(template, ())
+
+
+@derive_from("Pod")
+def _pods_by_template(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
+    pods: dict[Key, dict[Key, None]] = {}
     for key, pod in state.pods.items():
-        references = pod.claim_references if key[0] == template[0] else ()
-        if any(reference.template_name == template[1] for reference in references):
-            yield key
+        for reference in pod.claim_references:
+            if reference.template_name:
+                pods.setdefault((key[0], reference.template_name), {})[key] = None
+    return {template: tuple(keys) for template, keys in pods.items()}
 
 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:

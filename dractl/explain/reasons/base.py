@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
@@ -233,13 +234,21 @@ def merge(first: C, second: C) -> C:
 def merge_into(cause: C, other: C) -> C:
     """Return the cause for the nodes of both."""
     changes: dict[str, object] = {}
-    for name in cause.__struct_fields__:
+    for name in _list_merged_fields(type(cause)):
         value, others = getattr(cause, name), getattr(other, name, None)
-        if name in _MERGED_FIELDS and isinstance(value, tuple) and isinstance(others, tuple):
-            changes[name] = tuple(dict.fromkeys((*value, *others)))
-        elif name == "nearest":
+        if name == "nearest":
             changes[name] = value or others
+        elif isinstance(value, tuple) and isinstance(others, tuple):
+            changes[name] = tuple(dict.fromkeys((*value, *others)))
     return replace(cause, **changes)
+
+
+@cache
+def _list_merged_fields(kind: type[Cause]) -> tuple[str, ...]:
+    """Return the fields of a class of causes that are merged."""
+    return tuple(
+        name for name in kind.__struct_fields__ if name in _MERGED_FIELDS or name == "nearest"
+    )
 
 
 class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
