@@ -57,12 +57,12 @@ def main() -> int:
 
 
 def spent() -> float:
-    """Seconds of CPU time of this process and of those that it waited for."""
+    """Return the seconds of CPU time of this process and of those that it waited for."""
     return sum(os.times()[:4])
 
 
 def one(name: str, number: int) -> bool:
-    """True if the input is answered, or refused with a clear error, in time."""
+    """Return True if the input is answered, or refused with a clear error, in time."""
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     signal.alarm(WAIT)
     try:

@@ -32,7 +32,7 @@ RULE: dict[str, Any] = {
 
 @cache
 def _objects() -> tuple[dict[str, Any], ...]:
-    """A cluster in which pods have to move, with a budget, owners and a driver."""
+    """Return a cluster in which pods have to move, with a budget, owners and a driver."""
     labels = {"app": "x"}
     workloads = [
         {
@@ -146,7 +146,7 @@ def impact(dice: random.Random) -> None:
 
 
 def check_driver(dice: random.Random) -> None:
-    """Folders of snapshots of a driver, with its classes and its objects in a cluster."""
+    """Check folders of snapshots of a driver, with its classes and its objects in a cluster."""
     damage = of_tree if dice.random() < 0.3 else of_leaves
     files = {}
     for number in range(dice.randint(1, 4)):

@@ -26,7 +26,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def of_bytes(data: bytes, dice: random.Random) -> bytes:
-    """``data`` with a few pieces removed, repeated, flipped or replaced."""
+    """Return ``data`` with a few pieces removed, repeated, flipped or replaced."""
     result = bytearray(data)
     for _ in range(dice.randint(1, 6)):
         at = dice.randrange(len(result) + 1)
@@ -47,7 +47,7 @@ def of_bytes(data: bytes, dice: random.Random) -> bytes:
 
 
 def of_tree(value: Any, dice: random.Random) -> Any:
-    """A copy of ``value`` with one to three places replaced, removed or repeated."""
+    """Return a copy of ``value`` with one to three places replaced, removed or repeated."""
     for _ in range(dice.randint(1, 3)):
         value = _once(value, dice)
     return value
@@ -74,8 +74,8 @@ def _once(value: Any, dice: random.Random) -> Any:
 
 
 def of_leaves(value: Any, dice: random.Random) -> Any:
-    """A copy of ``value`` with one to three leaves of another value of their kind, or items of a list left out or
-    repeated: what a reader does not refuse for its shape."""
+    """Return a copy of ``value`` with one to three leaves of another value of their kind, or items of a list left out
+    or repeated: a reader does not refuse it for its shape."""
     for _ in range(dice.randint(1, 3)):
         value = _leaf(value, dice)
     return value

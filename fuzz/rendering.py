@@ -172,7 +172,7 @@ VARIABLES = (
 
 
 def _damage(tree: dict[str, Any], dice: random.Random) -> Any:
-    """``tree`` with a path in place of a text, or another damage."""
+    """Return ``tree`` with a path in place of a text, or another damage."""
     match dice.randrange(3):
         case 0:
             return of_tree(tree, dice)
@@ -195,7 +195,7 @@ def _with_text(value: Any, text: str, dice: random.Random) -> Any:
 
 
 def _repository(trees: dict[str, Any], dice: random.Random) -> dict[str, bytes]:
-    """The files of a repository with a few damages."""
+    """Return the files of a repository with a few damages."""
     hurt = dice.sample(list(trees), dice.randint(0, 2))
     files = {
         f"r/{name}": json.dumps(_damage(tree, dice) if name in hurt else tree).encode()
@@ -216,7 +216,7 @@ def _repository(trees: dict[str, Any], dice: random.Random) -> dict[str, bytes]:
 
 
 def chart(dice: random.Random) -> None:
-    """A chart whose files, names and values are damaged, rendered with values of the user's."""
+    """Render a chart whose files, names and values are damaged, with values of the user's."""
     files = {f"film/{name}": text.encode() for name, text in CHART.items()}
     for _ in range(dice.randint(0, 2)):
         name = dice.choice(list(files))
@@ -240,7 +240,7 @@ def chart(dice: random.Random) -> None:
 
 
 def kustomization(dice: random.Random) -> None:
-    """A kustomization with hostile names of files, patches and generators."""
+    """Build a kustomization with hostile names of files, patches and generators."""
     asked = dice.choice(
         (
             ["lint", "--no-cache"],
@@ -253,7 +253,7 @@ def kustomization(dice: random.Random) -> None:
 
 
 def gitops(dice: random.Random) -> None:
-    """A repository of Flux and Argo CD with hostile paths and variables."""
+    """Answer about a repository of Flux and Argo CD with hostile paths and variables."""
     files = _repository({**BASE, **FLUX}, dice)
     files["r/.git/HEAD"] = b"ref: refs/heads/main\n"
     files["r/.git/config"] = of_bytes(

@@ -72,7 +72,7 @@ ERRORS = (
 
 
 def kubectl(dice: random.Random) -> None:
-    """A live cluster whose answers are damaged on the way, or are half an answer and an error."""
+    """Answer about a live cluster whose answers are damaged on the way, or are half an answer and an error."""
     damage = of_tree if dice.random() < 0.25 else of_leaves
     items = [damage(item, dice) if dice.random() < 0.2 else item for item in documents()]
     objects = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
@@ -107,7 +107,7 @@ def kubectl(dice: random.Random) -> None:
 
 
 def fix(dice: random.Random) -> None:
-    """What --fix writes is fixed: the second run changes nothing, and what could be read before can be read after."""
+    """Check that what --fix writes is fixed: the second run changes nothing, and what could be read before can be read after."""
     from dractl.cli.main import main
 
     with tempfile.TemporaryDirectory() as folder:
@@ -185,7 +185,7 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def configuration(dice: random.Random) -> None:
-    """Settings that are right for the most part; one of them, or the text, is damaged."""
+    """Read settings that are right for the most part; one of them, or the text, is damaged."""
     chosen = {
         name: dice.choice(values)
         for name, values in dice.sample(SETTINGS, dice.randint(1, len(SETTINGS)))
@@ -203,7 +203,7 @@ def configuration(dice: random.Random) -> None:
 
 
 def baseline(dice: random.Random) -> None:
-    """A baseline of lint's own, damaged; the manifest may have changed since."""
+    """Read a baseline of lint's own, damaged; the manifest may have changed since."""
     from dractl.cli.main import main
 
     manifest = dice.choice(manifests())
@@ -224,7 +224,7 @@ def baseline(dice: random.Random) -> None:
 
 
 def facts(dice: random.Random) -> None:
-    """A driver of one's own: a built-in one, damaged."""
+    """Load a driver that a user has described: a built-in one, damaged."""
     file = dice.choice(sorted((ROOT / "dractl" / "facts" / "data" / "drivers").glob("*.json")))
     value = json.loads(file.read_bytes())
     changed = of_tree(value, dice) if dice.random() < 0.3 else of_leaves(value, dice)
@@ -239,7 +239,7 @@ def facts(dice: random.Random) -> None:
 
 
 def lsp(dice: random.Random) -> None:
-    """What an editor asks while somebody types: findings, completions and help, at a place in a damaged text."""
+    """Answer what an editor asks while somebody types: findings, completions and help, at a place in a damaged text."""
     from dractl import editing
     from dractl.model import Target
 
