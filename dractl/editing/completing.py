@@ -175,10 +175,11 @@ def _list_drivers_of_requests(place: Cursor, text: str) -> frozenset[str]:
         for entry in place.outline.entries
         if entry.path[-1:] == ("deviceClassName",) and not entry.scalar
     }
-    drivers = {
-        name: frozenset({installed_class.driver}) for name, installed_class in classes().items()
-    } | _classes_of_text(text)
-    return frozenset[str]().union(*(drivers[name] for name in names if name in drivers))
+    written, installed = _classes_of_text(text), classes()
+    return frozenset[str]().union(
+        *(_drivers_of_selectors(written[name]) for name in names & written.keys()),
+        {installed[name].driver for name in names & installed.keys() - written.keys()},
+    )
 
 
 def _rank_attributes(drivers: frozenset[str]) -> list[str]:
@@ -202,9 +203,9 @@ def _drivers(start: int) -> Iterator[Completion]:
     )
 
 
-def _classes_of_text(text: str) -> dict[str, frozenset[str]]:
-    """Return the drivers that the selectors of each DeviceClass of a text name, by class."""
-    drivers: dict[str, frozenset[str]] = {}
+def _classes_of_text(text: str) -> dict[str, Outline]:
+    """Return the outline of each DeviceClass of a text by its name."""
+    outlines: dict[str, Outline] = {}
     document: list[str] = []
     for line in [*split_lines(text), "---"]:
         if not line.startswith("---"):
@@ -213,12 +214,13 @@ def _classes_of_text(text: str) -> dict[str, frozenset[str]]:
         entries = outline(document)
         name = entries.value("metadata", "name")
         if entries.value("kind") == "DeviceClass" and name:
-            drivers[name] = _drivers_of_selectors(entries)
+            outlines[name] = entries
         document = []
-    return drivers
+    return outlines
 
 
 def _drivers_of_selectors(document: Outline) -> frozenset[str]:
+    """Return the drivers that the selectors of a DeviceClass name."""
     lines: dict[Path, list[str]] = {}
     for entry in document.entries:
         if entry.path[-2:] == ("cel", "expression"):
