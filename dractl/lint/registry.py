@@ -52,6 +52,8 @@ HEADINGS = (
     "Use instead",
     "Source",
 )
+LIST_HEADINGS = ("Seen in", "Source")
+"""Headings whose text has a line for each item; the text of others consists of paragraphs."""
 
 REJECTED = {
     "claim": "The API server rejects the claim.",

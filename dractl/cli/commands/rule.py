@@ -16,7 +16,7 @@ from dractl.errors import UsageError
 from dractl.explain.reasons.base import ReasonPage
 from dractl.explain.reasons.registry import REASONS
 from dractl.lint import registry
-from dractl.lint.registry import HEADINGS, Rule
+from dractl.lint.registry import HEADINGS, LIST_HEADINGS, Rule
 from dractl.lint.rule_table import rule_table
 from dractl.model.nearest import nearest_names
 from dractl.program import program_name
@@ -37,9 +37,6 @@ Name = Annotated[
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
-
-_LINES_OF_ITEMS = ("Source", "Seen in")
-"""Sections that have a line for each item."""
 
 
 def command(name: Name = None, output: Output = "text", printing: Printing = Printing()) -> None:
@@ -151,27 +148,25 @@ def _render_rule(rule: Rule) -> str:
         text = spell_program(rule.section(heading))
         if text:
             title = terminal.paint(heading, "1;36", sys.stdout)
-            lines += ["", title, *_lay_out(text, heading)]
+            lines += ["", title, *_lay_out(text, is_list=heading in LIST_HEADINGS)]
     return "\n".join(lines)
 
 
-def _lay_out(text: str, heading: str) -> list[str]:
+def _lay_out(text: str, *, is_list: bool) -> list[str]:
     """Return the indented lines of a section of a rule's page. On a terminal, they are wrapped,
-    unless they are code.
+    unless they are code. A list has a line for each item.
     """
     is_code = "```" in text
     text = text.replace("```yaml\n", "").replace("\n```", "")
     if is_code or not sys.stdout.isatty():
         return [f"  {line}" for line in text.splitlines()]
-    if heading not in _LINES_OF_ITEMS:
+    if not is_list:
         text = re.sub(r"(?<!\n)\n *(?![\n -])", " ", text)  # a paragraph becomes a line
     columns = terminal.width(sys.stdout) - 2
     return [
         f"  {part}".rstrip()
         for line in text.split("\n")
-        for part in wrap(
-            line, columns, "  " if heading in _LINES_OF_ITEMS or line.startswith("- ") else ""
-        )
+        for part in wrap(line, columns, "  " if is_list or line.startswith("- ") else "")
     ]
 
 
