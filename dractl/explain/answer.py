@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from msgspec import Struct, field
 
 from dractl.cluster.changes import Change, Create, Delete, Patch
+from dractl.explain.reasons.machines import NotKnownOfMachine
+from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.model.camelcase import camel_case
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class Reason(Struct, frozen=True):
     """The sentence without the holders of the devices."""
     facts: Facts = field(default_factory=dict)
     """Further facts for JSON, by their keys."""
+
+    @property
+    def is_unknown_machine(self) -> bool:
+        """True if no source shows the values of a machine on which the answer depends."""
+        return self.code == NotKnownOfMachine.page.code
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -344,8 +351,6 @@ class SchedulerAnswer(Struct, frozen=True):
 
 
 _UNTRIED = ("not-tried-yet", "would-fit-now")
-_IN_DOUBT = ("not-known-of-machine", "not-known-of-preview")
-"""Codes of reasons for which no changes are tried."""
 
 
 class SubjectVerdict(Struct, frozen=True):
@@ -442,6 +447,11 @@ class Explanation(Struct, frozen=True):
         return self.reasons[0].code if self.reasons else self.verdict
 
     @property
+    def is_unknown_machine(self) -> bool:
+        """True if no source shows the values of a machine on which the answer depends."""
+        return any(reason.is_unknown_machine for reason in self.reasons[:1])
+
+    @property
     def pools(self) -> frozenset[tuple[str, str]]:
         """The drivers and pools whose devices the first node would give."""
         return list_pools(device for node in self.nodes[:1] for device in node.allocation)
@@ -456,7 +466,7 @@ class Explanation(Struct, frozen=True):
         """True if dractl tried changes, and the subject fits after none of them."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
         settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
-        in_doubt = self.code in _IN_DOUBT
+        in_doubt = self.is_unknown_machine or self.code == NotKnownOfPreview.page.code
         return bool(self.nodes) and not (self.fixes or settled or in_doubt)
 
     @property

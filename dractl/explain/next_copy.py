@@ -9,13 +9,9 @@ from dractl.capacity import Fit, StrandedDevices, find_stranded_devices
 from dractl.explain.answer import Explanation, Reason
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
-from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.unknown_values import list_unknown_values
 from dractl.views import Pod
-
-UNKNOWN = NotKnownOfMachine.page.code
-"""The code of the reason for which it is unknown whether a copy fits."""
 
 
 def question_of_copy(fit: Fit) -> Question:
@@ -72,5 +68,5 @@ def find_stranded(
     return tuple(
         devices
         for devices in stranded
-        if not any(reason.code == UNKNOWN for reason in by_node.get(devices.node, ()))
+        if not any(reason.is_unknown_machine for reason in by_node.get(devices.node, ()))
     )

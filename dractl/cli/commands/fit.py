@@ -33,7 +33,6 @@ from dractl.errors import InputError, UsageError
 from dractl.explain import Reason
 from dractl.explain.fleet.machines import MachineJudgement, ask_autoscaler, claims_of_question
 from dractl.explain.next_copy import (
-    UNKNOWN,
     explain_next_copy,
     find_stranded,
     list_reasons_by_node,
@@ -549,7 +548,7 @@ def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport
     with terminal.progress() as progress:
         progress("looking for stranded devices")
         explanation = explain_next_copy(fit, cluster.features)
-        is_unknown = explanation is not None and explanation.code == UNKNOWN
+        is_unknown = explanation is not None and explanation.is_unknown_machine
         is_packed = options.pack and not is_unknown
         maximum = max_copies(fit, cluster.features, progress) if is_packed else None
         by_node = list_reasons_by_node(explanation)

@@ -34,7 +34,7 @@ class FitReport(Struct, frozen=True):
     @property
     def is_unknown(self) -> bool:
         """True if whether another copy fits depends on values that no source shows."""
-        return any(reason.code == "not-known-of-machine" for reason in self.stops)
+        return any(reason.is_unknown_machine for reason in self.stops)
 
     @property
     def count(self) -> int:
