@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dractl.model.abbreviation import abbreviate
 from dractl.objects import newest, slice_of
 from dractl.probes.services import Check
 from dractl.views import Node, View
@@ -65,8 +66,7 @@ def _check_api(served: set[str]) -> Check:
 def _check_classes(classes: list[Mapping[str, Any]]) -> Check:
     names = sorted(View(device_class).name for device_class in classes)
     if names:
-        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        return Check("DeviceClasses", "ok", shown)
+        return Check("DeviceClasses", "ok", abbreviate(names, 6))
     return Check(
         "DeviceClasses", "missing", "none", "install a DRA driver: drivers come with their classes"
     )

@@ -7,6 +7,7 @@ from dractl.cluster.rights import plural_of
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.cluster.workloads import WORKLOAD_KINDS, pods_of_workload, topmost
 from dractl.errors import InputError, UsageError
+from dractl.model.abbreviation import abbreviate
 from dractl.model.nearest import nearest, nearest_names
 
 _WORDS_BY_KIND = {
@@ -132,10 +133,7 @@ def _suggest_names(
         if key[1].startswith(name) and len(name) > 1
     ]
     if longer_names:
-        more = f" and {len(longer_names) - 3} more" if len(longer_names) > 3 else ""
-        return (
-            f"there is {', '.join(longer_names[:3])}{more}{_workload_note(state, name, namespace)}"
-        )
+        return f"there is {abbreviate(longer_names)}{_workload_note(state, name, namespace)}"
     workload = _suggest_workload(state, name, namespace) if "Pod" in kinds else None
     if workload is not None:
         return workload
@@ -182,8 +180,7 @@ def _list_names(state: ClusterState, kinds: tuple[str, ...], namespace: str | No
         for key in state.objects(kind)
         if namespace in (None, key[0])
     ]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"there is {', '.join(names[:3])}{more}" if names else None
+    return f"there is {abbreviate(names)}" if names else None
 
 
 def _kind_word(kind: str) -> str:

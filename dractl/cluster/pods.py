@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dractl.cluster.state import ClusterState, Key
+from dractl.model.abbreviation import abbreviate
 from dractl.views import Claim, Pod, parse_timestamp
 
 NEW_POD_SECONDS = 10.0
@@ -56,8 +57,7 @@ def describe_consumers(claim: Claim) -> str:
     The result is empty if the claim is reserved for nothing.
     """
     pods = claim.consumer_pods
-    more = f" and {len(pods) - MAX_NAMED_PODS} more" if len(pods) > MAX_NAMED_PODS else ""
-    parts = [f"pod {', '.join(pods[:MAX_NAMED_PODS])}{more}"] if pods else []
+    parts = [f"pod {abbreviate(pods, MAX_NAMED_PODS)}"] if pods else []
     parts += [
         f"{_CONSUMER_KINDS.get(consumer.resource, consumer.resource)} {consumer.name}"
         for consumer in claim.consumers

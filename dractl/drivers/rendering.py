@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl.drivers import registry
 from dractl.drivers.profile import Inventory, Known, Options
 from dractl.errors import Unsupported
+from dractl.model.abbreviation import abbreviate
 from dractl.model.releases import GATES, SpecField, Target, fields_dropped_by, stage, unknown_fields
 from dractl.program import program_name
 from dractl.topology.machine import Machine
@@ -51,11 +52,9 @@ class Rendering(Struct, frozen=True):
         for driver, functions in self.left_out.items():
             for why in dict.fromkeys(functions.values()):
                 alike = [bdf for bdf, reason in functions.items() if reason == why]
-                more = f" and {len(alike) - _MAX_NAMED} more" if len(alike) > _MAX_NAMED else ""
                 verb = "are" if len(alike) > 1 else "is"
-                lines.append(
-                    f"{driver}: {', '.join(alike[:_MAX_NAMED])}{more} {verb} not published: {why}"
-                )
+                names = abbreviate(alike, _MAX_NAMED)
+                lines.append(f"{driver}: {names} {verb} not published: {why}")
         return (*lines, *self.notices)
 
 

@@ -20,9 +20,9 @@ from dractl.cluster.workloads import (
     workloads_with_refusals,
 )
 from dractl.errors import InputError, UsageError
-from dractl.explain.reasons.phrases import abbreviate as some
 from dractl.facts.resources import drivers_of
 from dractl.model import pod_templates
+from dractl.model.abbreviation import abbreviate as some
 from dractl.objects import IMPLICIT_PREFIX, Raw
 from dractl.program import program_name
 from dractl.scheduler.claims import EditableSpec, PodClaim

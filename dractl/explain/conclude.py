@@ -25,7 +25,7 @@ from dractl.explain.reasons.drivers import DeviceContradiction
 from dractl.explain.reasons.gangs import GangTooSmall, PodGroupMissing
 from dractl.explain.reasons.headline import Headline, HeadlineCause
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode, Unchecked
-from dractl.explain.reasons.phrases import Scope, abbreviate
+from dractl.explain.reasons.phrases import Scope
 from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.schedulers import RunningScheduler, UnseenScheduler
 from dractl.explain.reasons.scheduling import (
@@ -42,6 +42,7 @@ from dractl.explain.reasons.workloads import (
     OldReplicas,
     OwnReplicas,
 )
+from dractl.model.abbreviation import abbreviate
 from dractl.model.releases import CHANGES, RELEASES
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.condition import ConditionPart, find_unchecked_parts

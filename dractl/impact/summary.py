@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dractl.impact.result import Impact
+from dractl.model.abbreviation import abbreviate
 
 _MAX_NAMES = 3
 """The maximum number of pods that are named."""
@@ -15,8 +16,7 @@ def count(number: int, noun: str) -> str:
 
 def join(names: Sequence[str]) -> str:
     """Return ``a, b, c and 2 more``."""
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return f"{', '.join(names[:_MAX_NAMES])}{more}"
+    return abbreviate(names, _MAX_NAMES)
 
 
 def describe_hits(impact: Impact) -> str:

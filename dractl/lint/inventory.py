@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dractl.cel import Field, Program
 from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, qualified_name
+from dractl.model.abbreviation import abbreviate
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
@@ -156,8 +157,7 @@ def suggest_name(name: str, names: Iterable[str], lead: str) -> str:
     near = nearest(name.rpartition("/")[2], by_last)
     if near:
         return f"did you mean {nearest(name, by_last[near], alike=0)}?"
-    more = f" and {len(keys) - _MAX_NAMES} more" if len(keys) > _MAX_NAMES else ""
-    return f"{lead} {', '.join(keys[:_MAX_NAMES]) or 'none'}{more}"
+    return f"{lead} {abbreviate(keys, _MAX_NAMES) or 'none'}"
 
 
 def _devices(slices: Iterable[ResourceSlice]) -> list[SliceDevice]:

@@ -11,6 +11,7 @@ from dractl.cluster.changes import parse_target
 from dractl.cluster.clock import newest_time
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.state import ClusterState
+from dractl.model.abbreviation import abbreviate
 from dractl.planning.arrangement import may_be_arranged
 from dractl.planning.landscape import Client, Landscape
 from dractl.planning.movable import Movability, find_movable_pods, list_idle_budgets
@@ -176,9 +177,8 @@ class _Planner:
         ahead = ["/".join(key) for key in keys[:last] if key not in self.subject.pods]
         if not ahead:
             return ("moves would make room by count, but kube-scheduler would not use it",)
-        more = f" and {len(ahead) - MAX_NAMED_PODS} more" if len(ahead) > MAX_NAMED_PODS else ""
-        names = ", ".join(ahead[:MAX_NAMED_PODS])
-        return (f"pods that wait ahead of it would take the room that moves make: {names}{more}",)
+        names = abbreviate(ahead, MAX_NAMED_PODS)
+        return (f"pods that wait ahead of it would take the room that moves make: {names}",)
 
     # -- with a plan --
 

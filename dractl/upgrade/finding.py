@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl.cluster import ClusterState
 from dractl.cluster.managers import manager_of
 from dractl.facts.images import runs
+from dractl.model.abbreviation import abbreviate
 from dractl.views import Node, View
 
 Level = Literal["breaks", "changes", "info"]
@@ -145,7 +146,6 @@ _SKEW = 3
 """The number of minor releases by which a kubelet may be older than kube-apiserver
 (kubernetes.io/releases/version-skew-policy).
 """
-_MAX_NAMED = 3
 _CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
 UPGRADED_FIRST = ("driver-api", "program-api")
 """Codes of findings whose fix is a step before the release."""
@@ -165,7 +165,7 @@ def steps_before_release(
     old = sorted(name for name, minor in kubelets if minor is not None and minor < oldest)
     if old:
         yield (
-            f"upgrade the kubelets of {_join_some(old)}: they may be at most {_SKEW} releases "
+            f"upgrade the kubelets of {abbreviate(old)}: they may be at most {_SKEW} releases "
             f"older than {release}"
         )
 
@@ -187,7 +187,7 @@ def steps_before_nodes(
         minors = sorted({minor for minor in older.values() if minor is not None and minor < last})
         kubelets = ", ".join(f"1.{minor}" for minor in minors)
         by_one = " one by one" if len(names) > 1 else ""
-        yield f"drain {_join_some(names)}{by_one} (kubelet {kubelets})"
+        yield f"drain {abbreviate(names)}{by_one} (kubelet {kubelets})"
 
 
 def steps_before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]:
@@ -201,7 +201,7 @@ def steps_before_driver(name: str, findings: Iterable[Finding]) -> Iterator[str]
     ]
     if holders:
         yield (
-            f"end the pods of {_join_some(sorted(set(holders)))}: they hold devices that {name} "
+            f"end the pods of {abbreviate(sorted(set(holders)))}: they hold devices that {name} "
             "will name otherwise"
         )
 
@@ -220,18 +220,12 @@ def _change_steps(findings: Iterable[Finding]) -> Iterator[str]:
                 names = tuple(name for name in names if name.startswith(_CHANGED_KINDS))
             broken.update(names)
     if broken:
-        yield f"change {_join_some(sorted(broken))}"
+        yield f"change {abbreviate(sorted(broken))}"
 
 
 def _minor(node: Node) -> int | None:
     match = re.match(r"v?1\.(\d+)", node.kubelet_version)
     return int(match[1]) if match else None
-
-
-def _join_some(names: list[str]) -> str:
-    return ", ".join(names[:_MAX_NAMED]) + (
-        f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    )
 
 
 # -- who owns the objects: the tool that applies them, and their namespace --
@@ -254,7 +248,7 @@ def _owners(finding: Finding, state: ClusterState, driver: str) -> str | None:
             runs(driver, (value for kind in state.kinds for value in state.objects(kind).values()))
         )
     owners = dict.fromkeys(filter(None, (_owner(name, state) for name in names)))
-    return _join_some(list(owners)) or None
+    return abbreviate(list(owners)) or None
 
 
 def _owner(named: str, state: ClusterState) -> str:

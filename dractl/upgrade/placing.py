@@ -17,6 +17,7 @@ from dractl.cluster.schedulers import identify
 from dractl.cluster.snapshot_gaps import has_unknown_values
 from dractl.cluster.state import API_GROUPS, Key
 from dractl.model import Target, pod_templates
+from dractl.model.abbreviation import abbreviate
 from dractl.objects import Raw
 from dractl.scheduler.binding import deallocate
 from dractl.scheduler.claims import PodClaim
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MAX_LEADERS = 12  # number of nodes of different kinds whose devices are compared
-_MAX_NAMED = 3
 _USERS_OF_SHARED_CLAIM = 2  # users of a claim
 _MAX_SENTENCES = 64  # that explain makes
 
@@ -92,7 +92,7 @@ package may not import explain.
 
 def quote_scheduler(outcome: Outcome) -> str:
     """Return the nodes on which a subject fits, or else kube-scheduler's message."""
-    return f"fits on {_join_some(outcome.nodes)}" if outcome.fits else outcome.scheduler_message
+    return f"fits on {_join_nodes(outcome.nodes)}" if outcome.fits else outcome.scheduler_message
 
 
 def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applicant, ...]:
@@ -332,7 +332,7 @@ def compare_outcomes(
     if after.fits and not before.fits:
         if before.undecided or before.unknown:
             return None
-        message = f"fits now, on {_join_some(after.nodes)}; before: {describe(before)}"
+        message = f"fits now, on {_join_nodes(after.nodes)}; before: {describe(before)}"
         return Divergence("fits-now", "changes", message)
     if not after.fits:
         if before.scheduler_message == after.scheduler_message:
@@ -342,8 +342,8 @@ def compare_outcomes(
     lost, won = before.nodes.keys() - after.nodes, after.nodes.keys() - before.nodes
     if lost or won:
         parts = [
-            f"no longer on {_join_some(lost)}" if lost else "",
-            f"also on {_join_some(won)}" if won else "",
+            f"no longer on {_join_nodes(lost)}" if lost else "",
+            f"also on {_join_nodes(won)}" if won else "",
         ]
         message = f"fits {' and '.join(filter(None, parts))}"
         return Divergence("other-nodes", "changes", message)
@@ -362,7 +362,9 @@ def _compare_devices(before: Outcome, after: Outcome) -> Divergence | None:
             verdicts = (before.nodes[name].allocator_verdict, after.nodes[name].allocator_verdict)
             is_random = any(verdict is not None and verdict.unordered for verdict in verdicts)
             gets = "can get" if is_random else "gets"
-            gained, lost = _join_devices(new - old), _join_devices(old - new)
+            gained, lost = (
+                abbreviate(sorted(each)) or "nothing" for each in (new - old, old - new)
+            )
             message = f"on {name} it {gets} {gained} instead of {lost}"
             return Divergence("other-devices", "changes", message)
     return None
@@ -386,15 +388,8 @@ def devices_on(result: Outcome, node: str) -> frozenset[str]:
     )
 
 
-def _join_some(names: Iterable[str]) -> str:
-    ordered = sorted(names)
-    return ", ".join(ordered[:_MAX_NAMED]) + (
-        f" and {len(ordered) - _MAX_NAMED} more nodes" if len(ordered) > _MAX_NAMED else ""
-    )
-
-
-def _join_devices(devices: frozenset[str]) -> str:
-    return _join_some(devices).replace(" more nodes", " more") or "nothing"
+def _join_nodes(nodes: Iterable[str]) -> str:
+    return abbreviate(sorted(nodes), noun="nodes")
 
 
 class Difference(Struct, frozen=True):
@@ -476,13 +471,13 @@ class Placing:
             for each in (*old, *new):
                 if each.undecided and not each.fits:
                     named = (
-                        f"{subject.objects[0]} on {_join_some(each.undecided)} in "
+                        f"{subject.objects[0]} on {_join_nodes(each.undecided)} in "
                         f"{each.scheduler.features.release}"
                     )
                     self.undecided[f"{named}: the search ended without a proof (undecided)"] = None
                 if each.unknown and not each.fits:
                     self.undecided[
-                        f"{subject.objects[0]} on {_join_some(each.unknown)}: it may depend on"
+                        f"{subject.objects[0]} on {_join_nodes(each.unknown)}: it may depend on"
                         " values that no source shows, such as PCIe roots (undecided)"
                     ] = None
             for (earlier, later), words in zip(

@@ -23,6 +23,7 @@ from dractl.lint.cel_hints import hint_for_program
 from dractl.lint.registry import for_violation
 from dractl.manifests import load
 from dractl.model import Target
+from dractl.model.abbreviation import abbreviate
 from dractl.model.driver_choice import DriverChoice
 from dractl.objects import identity, newest
 from dractl.report.canvas import Canvas
@@ -249,10 +250,9 @@ def _drop_unknown_machines(program: Program, states: list[ClusterState]) -> list
         machines += unknown
         names = names.union(*unknown.values())
     if machines:
-        more = f" and {len(machines) - _MAX_UNTRIED} more" if len(machines) > _MAX_UNTRIED else ""
         terminal.notice(
             f"no source shows {', '.join(sorted(names))} of the devices of"
-            f" {', '.join(machines[:_MAX_UNTRIED])}{more}: the expression was not tried there"
+            f" {abbreviate(machines, _MAX_UNTRIED)}: the expression was not tried there"
         )
     return kept
 

@@ -42,6 +42,7 @@ from dractl.explain.permissions import can_decide, join_words
 from dractl.facts import current
 from dractl.facts.autoscalers import AutoscalerChoice
 from dractl.model import Target
+from dractl.model.abbreviation import abbreviate
 from dractl.model.driver_choice import DriverChoice
 from dractl.program import program_name
 from dractl.report.explain import (
@@ -459,9 +460,7 @@ def _report_nothing_pending(
     )
     if waiting:
         namespaces = list(dict.fromkeys(waiting))
-        names = ", ".join(namespaces[:4]) + (
-            f" and {len(namespaces) - 4} more" if len(namespaces) > 4 else ""
-        )
+        names = abbreviate(namespaces, 4)
         count = f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} pending in {names}"
         terminal.notice(f"{count}: -A shows all, -n NAMESPACE those in one namespace")
     scope = f" in namespace {namespace}" if namespace is not None else ""

@@ -15,9 +15,10 @@ from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingPending
 from dractl.explain.reasons.cross_object import PodsNotCreated
 from dractl.explain.reasons.nodes import NodeFilter
-from dractl.explain.reasons.phrases import abbreviate, plural
+from dractl.explain.reasons.phrases import plural
 from dractl.explain.reasons.scheduling import UpstreamBug
 from dractl.model import ResourceSlice
+from dractl.model.abbreviation import abbreviate
 from dractl.scheduler import binding
 from dractl.scheduler.binding import BindingFailure
 from dractl.scheduler.cycle import CANNOT_ALLOCATE
@@ -161,10 +162,9 @@ def note_missing_node_features(case: Case) -> Iterator[str]:
         if not set(required) <= set(node.declared_features)
     ]
     if required and nodes:
-        more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
         yield (
             f"node features are not checked here: the pod needs {', '.join(required)}, and"
-            f" status.declaredFeatures of {', '.join(nodes[:3])}{more} lacks it"
+            f" status.declaredFeatures of {abbreviate(nodes)} lacks it"
         )
 
 

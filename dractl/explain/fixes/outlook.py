@@ -14,7 +14,8 @@ from dractl.explain.fixes.pod_templates import pods_to_recreate
 from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.rollouts import END_FIRST_STRATEGY, set_strategy
 from dractl.explain.fixes.steps import find_manual_edit
-from dractl.explain.reasons.phrases import abbreviate, join_clauses, plural
+from dractl.explain.reasons.phrases import join_clauses, plural
+from dractl.model.abbreviation import abbreviate
 from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation import SimulationOptions, SimulationResult, simulate

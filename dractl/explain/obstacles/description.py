@@ -25,7 +25,7 @@ from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_sub
 from dractl.explain.reasons.base import Cause, ClaimCause
 from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.misfits import format_expression
-from dractl.explain.reasons.phrases import abbreviate
+from dractl.model.abbreviation import abbreviate
 from dractl.model.names import RequestRef
 from dractl.objects import Claim
 

@@ -9,7 +9,8 @@ from dractl.explain.reasons.base import (
     ReasonPage,
     RequestCause,
 )
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, name_holders, plural
+from dractl.explain.reasons.phrases import Names, Scope, name_holders, plural
+from dractl.model.abbreviation import abbreviate
 
 
 class CountersShort(HeldByOthers, frozen=True, kw_only=True):

@@ -21,7 +21,8 @@ from dractl.explain.reasons.base import (
     ReasonPage,
 )
 from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, pods_on, retry_prefix
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate
+from dractl.explain.reasons.phrases import Names, Scope
+from dractl.model.abbreviation import abbreviate
 from dractl.scheduler import quota
 from dractl.scheduler.attempt import Scheduler
 

@@ -20,8 +20,9 @@ from dractl.explain.reasons.base import (
     RequestsCause,
 )
 from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject, complete_input
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
+from dractl.explain.reasons.phrases import Names, Scope, plural
 from dractl.model import DeviceClass, Quantity, Target
+from dractl.model.abbreviation import abbreviate
 from dractl.model.nearest import nearest
 from dractl.program import program_name
 from dractl.scheduler import admission, charges, cycle, pre_bind, pre_enqueue, quota

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dractl.cluster.shell import NextStep
 from dractl.explain.reasons.base import Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate
+from dractl.explain.reasons.phrases import Names, Scope
+from dractl.model.abbreviation import abbreviate
 from dractl.program import program_name
 
 _SEE = "dractl discover --save machine.json"

@@ -24,8 +24,9 @@ from dractl.explain.reasons.next_step import (
     remove_duplicate_resource,
     see_node,
 )
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, join_names, plural
+from dractl.explain.reasons.phrases import Names, Scope, plural
 from dractl.explain.reasons.refusals import describe_unmet, labels_text
+from dractl.model.abbreviation import abbreviate, join_names
 from dractl.model.nearest import nearest
 from dractl.scheduler import cycle, pre_bind, volumes
 from dractl.scheduler.attempt import Scheduler

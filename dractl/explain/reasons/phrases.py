@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from dractl.allocation import CLAIM_NAME
 from dractl.cluster.devices import Holder
+from dractl.model.abbreviation import abbreviate, join_names
 from dractl.model.names import RequestRef
 
 MAX_NAMED_VALUES = 4
@@ -114,19 +115,9 @@ def describe_holders(holders: Sequence[Holder], limit: int = 3) -> str:
     return join_names(parts, len(by_claim) - len(parts))
 
 
-def join_names(names: Sequence[str], more: int = 0) -> str:
-    """Return ``a, b and 3 more``."""
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
-
-
 def join_clauses(*clauses: str) -> str:
     """Return ``a; b``: the clauses that are not empty, each once."""
     return "; ".join(dict.fromkeys(filter(None, clauses)))
-
-
-def abbreviate(names: Sequence[str], limit: int = 3) -> str:
-    """Return the first few of many names, and the number of the others."""
-    return join_names(names[:limit], len(names) - limit)
 
 
 def times(number: int) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import SEE_SLICES, Cause, Facts, Progress, ReasonPage, RequestCause
 from dractl.explain.reasons.next_step import DAEMONSETS, MORE_NODES, AskedObject, pods_on
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
+from dractl.explain.reasons.phrases import Names, Scope, plural
 from dractl.explain.reasons.refusals import labels_text
+from dractl.model.abbreviation import abbreviate
 from dractl.scheduler.rejection import NodeLabel
 
 

@@ -5,8 +5,8 @@ state.
 from collections.abc import Callable, Iterable
 
 from dractl.explain.reasons.controller_taints import taint_meaning
-from dractl.explain.reasons.phrases import abbreviate
 from dractl.model import DeviceToleration, NodeSelector, NodeSelectorRequirement, Taint
+from dractl.model.abbreviation import abbreviate
 from dractl.model.core import Toleration
 from dractl.model.taints import format_taint
 from dractl.scheduler import rejection

@@ -25,7 +25,8 @@ from dractl.explain.reasons.next_step import (
     see_node,
 )
 from dractl.explain.reasons.node_access import check_node, read_kubelet_log
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate
+from dractl.explain.reasons.phrases import Names, Scope
+from dractl.model.abbreviation import abbreviate
 from dractl.views import ContainerStatus, DeviceHealth
 
 

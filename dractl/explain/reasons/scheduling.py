@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import AskedObject, remove_duplicate_resource
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate
+from dractl.explain.reasons.phrases import Names, Scope
 from dractl.explain.reasons.schedulers import WITHOUT_CLAIMS, UnseenScheduler
+from dractl.model.abbreviation import abbreviate
 from dractl.model.names import RequestRef
 from dractl.scheduler import pre_bind
 from dractl.scheduler.attempt import Scheduler

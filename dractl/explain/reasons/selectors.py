@@ -6,7 +6,8 @@ from dractl.cluster.shell import NextStep, quote_command
 from dractl.explain.reasons.base import SEE_SLICES, Facts, Progress, ReasonPage, RequestCause
 from dractl.explain.reasons.misfits import Evaluation, Misfit, format_expression, values_text
 from dractl.explain.reasons.next_step import AskedObject
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
+from dractl.explain.reasons.phrases import Names, Scope, plural
+from dractl.model.abbreviation import abbreviate
 
 MAX_EVALUATIONS = 8
 """The number of kinds of devices whose evaluation JSON shows."""

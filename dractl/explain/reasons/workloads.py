@@ -14,7 +14,8 @@ from dractl.explain.reasons.next_step import (
     pods_on,
     see_kubelet,
 )
-from dractl.explain.reasons.phrases import Names, Scope, abbreviate, plural
+from dractl.explain.reasons.phrases import Names, Scope, plural
+from dractl.model.abbreviation import abbreviate
 
 _PODS = "kubectl get pods -n NS -o wide"
 

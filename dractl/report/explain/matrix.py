@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dractl.explain.answer import Subject
 from dractl.explain.fleet.matrix import Cell, Matrix
+from dractl.model.abbreviation import abbreviate
 from dractl.report.canvas import Canvas
 from dractl.report.comma_separated import csv_table
 from dractl.report.plain import plural, printable, wrap
@@ -86,8 +87,7 @@ def name_unserved(matrix: Matrix) -> str:
 
 
 def _list_titles(subjects: Sequence[Subject]) -> str:
-    titles = ", ".join(subject.title for subject in subjects[:_NAMED])
-    return f"{titles} and {len(subjects) - _NAMED} more" if len(subjects) > _NAMED else titles
+    return abbreviate([subject.title for subject in subjects], _NAMED)
 
 
 def format_cell(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
+from dractl.model.abbreviation import abbreviate
 from dractl.report.page import bullets, cell, page, table
 from dractl.report.upgrade.text import describe_unchanged, headline
 from dractl.upgrade import Finding, Plan, Step
@@ -36,10 +37,9 @@ def _row(finding: Finding) -> str:
 
 
 def _details(finding: Finding) -> Iterator[str]:
-    more = len(finding.objects) - _MAX_OBJECTS
-    names = [f"<code>{escape(name)}</code>" for name in finding.objects[:_MAX_OBJECTS]]
+    names = [f"<code>{escape(name)}</code>" for name in finding.objects]
     if names:
-        yield ", ".join(names) + (f" and {more} more" if more > 0 else "")
+        yield abbreviate(names, _MAX_OBJECTS)
     if finding.fix:
         yield f"<span class=strong>fix</span> {escape(finding.fix)}"
     if finding.owner and not finding.owner.startswith("namespace "):  # names show it

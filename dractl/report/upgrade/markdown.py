@@ -1,5 +1,6 @@
 """``dractl upgrade -o markdown``: for an issue or a pull request."""
 
+from dractl.model.abbreviation import abbreviate
 from dractl.report.markdown import code, escape
 from dractl.report.upgrade.text import headline
 from dractl.upgrade import Finding, Plan, Step
@@ -25,9 +26,7 @@ def _step(step: Step) -> list[str]:
 
 
 def _finding(finding: Finding) -> str:
-    more = len(finding.objects) - _OBJECTS
-    names = ", ".join(map(code, finding.objects[:_OBJECTS]))
-    names += f" and {more} more" if more > 0 else ""
+    names = abbreviate([*map(code, finding.objects)], _OBJECTS)
     about = f"{names}: " if names else ""
     ends = {
         "fix": finding.fix,

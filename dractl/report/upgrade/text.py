@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from textwrap import shorten
 
+from dractl.model.abbreviation import abbreviate
 from dractl.model.releases import NEWEST, RELEASES
 from dractl.report.canvas import Canvas
 from dractl.report.plain import plural, printable, wrap
@@ -113,13 +114,8 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
 
 
 def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
-    names = finding.objects[: _MAX_OBJECTS if every else 1]
-    more = (
-        f" and {len(finding.objects) - len(names)} more"
-        if len(finding.objects) > len(names)
-        else ""
-    )
-    about = f"{', '.join(map(printable, names))}{more}: " if names else ""
+    names = abbreviate([*map(printable, finding.objects)], _MAX_OBJECTS if every else 1)
+    about = f"{names}: " if names else ""
     indent = " " * 11
     message = about + printable(finding.message)
     first, *further_lines = _wrap_lines(

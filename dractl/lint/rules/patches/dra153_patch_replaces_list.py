@@ -23,6 +23,7 @@ from msgspec.json import encode
 
 from dractl.lint.model import Advice, Found, Run
 from dractl.lint.patched import find_losses
+from dractl.model.abbreviation import abbreviate
 
 SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
@@ -33,12 +34,7 @@ def check(run: Run) -> Found:
     for subject in run.subjects:
         for base in run.bases:
             for loss in find_losses(base.value, subject.value):
-                lost = ", ".join(loss.lost[:_MAX_NAMED])
-                lost += (
-                    f" and {len(loss.lost) - _MAX_NAMED} more"
-                    if len(loss.lost) > _MAX_NAMED
-                    else ""
-                )
+                lost = abbreviate(loss.lost, _MAX_NAMED)
                 yield Advice(
                     subject,
                     loss.path,
