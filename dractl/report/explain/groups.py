@@ -6,7 +6,9 @@ from typing import Any
 from dractl.alignment import GangAlignment
 from dractl.explain.answer import plain
 from dractl.explain.fleet.groups import Group
+from dractl.model.abbreviation import abbreviate
 from dractl.report.canvas import Canvas
+from dractl.report.explain.marks import NO, YES
 from dractl.report.plain import printable, wrap
 
 _ORDINALS = (
@@ -30,9 +32,9 @@ def text(groups: Sequence[Group], canvas: Canvas) -> str:
 
 def _paragraph(group: Group, canvas: Canvas) -> str:
     """Return the sentences of a group; mark and title are painted after the lines were measured."""
-    mark, style = ("✓", "1;32") if is_good(group) else ("✗", "1;31")
-    head = f"{mark} {title(group)}:"
-    painted = f"{canvas.paint(mark, style)} {canvas.paint(title(group), '1')}:"
+    mark = YES if is_good(group) else NO
+    head = f"{mark.text} {title(group)}:"
+    painted = f"{mark.paint(canvas)} {canvas.paint(title(group), '1')}:"
     first, *others = sentences(group)
     lines = (f"{head} {first}", *(f"  {line}" for line in others))
     return "\n".join(_wrap_line(line, canvas) for line in lines).replace(head, painted, 1)
@@ -114,8 +116,7 @@ def _rails(numbers: tuple[int, ...] | None) -> str:
 
 
 def _list_some(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return printable(", ".join(items[:_SHOWN])) + more
+    return printable(abbreviate(items, _SHOWN))
 
 
 def _alternative_sentences(group: Group) -> Iterator[str]:

@@ -10,11 +10,13 @@ from dractl.cluster.shell import NextStep
 from dractl.explain.answer import DeviceStatus, Explanation, Fix, FunnelStage, NodeAnswer
 from dractl.explain.fleet.groups import Group
 from dractl.facts.resources import word_of
+from dractl.model.abbreviation import abbreviate
 from dractl.model.order import natural
 from dractl.program import invocation
 from dractl.report.alignment import html as alignment_html, svg as alignment_svg
 from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
+from dractl.report.explain.marks import NO, YES, mark_answer
 from dractl.report.page import cell, page, prose, table
 from dractl.views import age
 
@@ -83,20 +85,12 @@ def _contents(explanations: Sequence[Explanation]) -> Iterator[str]:
     """Yield a list of the subjects, with links to their sections."""
     rows = []
     for number, e in enumerate(explanations):
-        mark, look = _mark(e)
+        mark = mark_answer(e)
         code = e.reasons[0].code if e.reasons else e.verdict
         link = f"<a href='#subject-{number}'>{escape(e.title)}</a>"
-        rows.append(f"<td class='{look}'>{mark}</td><td>{link}</td><td class=w>{escape(code)}</td>")
+        first = f"<td class='{mark.look}'>{mark.text}</td>"
+        rows.append(f"{first}<td>{link}</td><td class=w>{escape(code)}</td>")
     yield f"<nav class=contents><h1>{len(explanations)} subjects</h1>{table(rows)}</nav>"
-
-
-def _mark(e: Explanation) -> tuple[str, str]:
-    """Return the mark of an answer, and the mark's CSS class."""
-    if e.waits:
-        return "…", "warn"
-    if e.verdict == "undecided":
-        return "?", "warn"
-    return ("✓", "good") if e.fits else ("✗", "bad")
 
 
 def _group(group: Group) -> Iterator[str]:
@@ -105,14 +99,15 @@ def _group(group: Group) -> Iterator[str]:
     """
     sentences = explain_groups.sentences(group)
     good = explain_groups.is_good(group)
-    mark, look = ("✓", "good") if good else ("✗", "bad")
+    mark = YES if good else NO
     shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
     bars = "".join(
         f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' "
         f"title='{count} {words}'></i>"
         for name, count, words in shares
     )
-    yield f"<div class='group{'' if good else ' no'}'><p class=verdict><b class={look}>{mark}</b> "
+    yield f"<div class='group{'' if good else ' no'}'>"
+    yield f"<p class=verdict><b class={mark.look}>{mark.text}</b> "
     yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(sentences[0])}</p>"
     yield f"<div class=share>{bars}</div>"
     yield from (f"<p>{prose(line)}</p>" for line in sentences[1:])
@@ -127,9 +122,9 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     )
     yield f"<section id='subject-{number}'>"
     yield f"<h1>{escape(e.title)} <small class=soft>{escape(subtitle)}</small></h1>"
-    mark, look = _mark(e)
+    mark = mark_answer(e)
     cause, *below = explain_opening.lines(e)
-    yield f"<p class=verdict><b class={look}>{mark}</b> {escape(cause)}</p>"
+    yield f"<p class=verdict><b class={mark.look}>{mark.text}</b> {escape(cause)}</p>"
     yield from (f"<p>{prose(line)}</p>" for line in below)
     yield from (f"<p class=soft>{prose(note)}</p>" for note in e.notes)
     heading, *obstacles = explain_opening.obstacle_lines(e) or [""]
@@ -293,8 +288,7 @@ def _reasons(e: Explanation) -> Iterator[str]:
 
 def _node_names(names: Sequence[str], most: int = 4) -> str:
     """Return names with hyphens at which no line breaks."""
-    names_in_html = ", ".join(f"<span class=w>{escape(name)}</span>" for name in names[:most])
-    return names_in_html + (f" and {len(names) - most} more" if len(names) > most else "")
+    return abbreviate([f"<span class=w>{escape(name)}</span>" for name in names], most)
 
 
 def _nodes(nodes: Sequence[NodeAnswer]) -> Iterator[str]:

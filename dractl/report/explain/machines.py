@@ -13,19 +13,14 @@ from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
+from dractl.model.abbreviation import abbreviate
 from dractl.report.canvas import Canvas
 from dractl.report.capacity.fit_json import free_devices_json
 from dractl.report.explain.json import as_json
+from dractl.report.explain.marks import mark_verdict
 from dractl.report.plain import plural, printable
 
 SCHEMA = "dractl/explain-machines/v1"
-_FITS = ("✓", "1;32")
-_MARKS = {
-    "allocated": _FITS,
-    "allocatable": _FITS,
-    "undecided": ("?", "1;33"),
-    "unallocatable": ("✗", "1;31"),
-}
 _NAMED = 6  # maximum number of machines in one line
 
 
@@ -95,7 +90,7 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     column = judged[0] if judged else ""
     yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  {column}DETAIL", "1")
     for number, (machine, code, answer) in enumerate(rows):
-        mark = canvas.paint(*_MARKS.get(answer.verdict, _MARKS["unallocatable"]))
+        mark = mark_verdict(answer.verdict).paint(canvas)
         detail = _detail(answer)
         column = judged[number + 1] if judged else ""
         yield (
@@ -153,8 +148,7 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
             line = f"{judged.name} {says} MACHINES: {judged.reason.replace(answer.machine, 'it')}"
             reasons.setdefault(line, []).append(answer.machine)
     for line, machines in reasons.items():
-        more = f" and {len(machines) - _NAMED} more" if len(machines) > _NAMED else ""
-        yield printable(line.replace("MACHINES", f"{', '.join(machines[:_NAMED])}{more}"))
+        yield printable(line.replace("MACHINES", abbreviate(machines, _NAMED)))
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
@@ -173,13 +167,8 @@ def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
                 )
     served = sum(answer.explanation.fits for answer in answers)
     for condition, machines in conditions.items():
-        several = len(machines) > _NAMED
-        more = f" and {len(machines) - _NAMED} more" if several else ""
-        who = (
-            "each of them"
-            if several and len(machines) == served
-            else f"{', '.join(machines[:_NAMED])}{more}"
-        )
+        is_each = len(machines) == served and len(machines) > _NAMED
+        who = "each of them" if is_each else abbreviate(machines, _NAMED)
         yield printable(f"{who}: {condition}")
 
 
@@ -197,8 +186,7 @@ def _list_stranded(answers: Sequence[MachineAnswer]) -> Iterator[str]:
             line = f"{left}{root} stranded after {after} ({devices.why})"
             machines.setdefault(line, []).append(answer.machine)
     for line, names in machines.items():
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield printable(f"{', '.join(names[:_NAMED])}{more}: {line}")
+        yield printable(f"{abbreviate(names, _NAMED)}: {line}")
 
 
 def _code(answer: Explanation) -> str:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from dractl.explain.answer import SEVERITY, Explanation, Fix
 from dractl.report.canvas import Canvas
-from dractl.report.explain.text import clean_text, hang_text, release_title, verdict_mark
+from dractl.report.explain.marks import mark_answer
+from dractl.report.explain.text import clean_text, hang_text, release_title
 from dractl.report.plain import plural, wrap
 from dractl.views import age
 
@@ -141,7 +142,7 @@ def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | Non
     them.
     """
     why = clean_text(e.reasons[0].brief if e.reasons else e.headline, canvas)
-    title, mark = canvas.plain(_short_title(e)), verdict_mark(e, canvas)
+    title, mark = canvas.plain(_short_title(e)), mark_answer(e).paint(canvas)
     left = f"{title:<{columns.subject}}  {age(e.age, now):<{columns.age}}"
     if columns.below:
         yield f"{mark} {left}{_code(e) if columns.code else ''}".rstrip()

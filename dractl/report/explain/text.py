@@ -20,6 +20,7 @@ from dractl.program import program_name
 from dractl.report.alignment.text import alignment_lines
 from dractl.report.canvas import Canvas
 from dractl.report.explain import opening as explain_opening
+from dractl.report.explain.marks import mark_answer
 from dractl.report.plain import plural, printable, wrap
 from dractl.views import age
 
@@ -71,17 +72,6 @@ def hang_text(first: str, text: str, canvas: Canvas, *, hanging: int) -> Iterato
         yield " " * hanging + line
 
 
-def verdict_mark(e: Explanation, canvas: Canvas) -> str:
-    """Return a tick, a cross, dots if the subject only waits for the scheduler, or a question mark
-    if the answer is unknown.
-    """
-    if e.waits:
-        return canvas.paint("…", "1;33")
-    if e.verdict == "undecided":
-        return canvas.paint("?", "1;33")
-    return canvas.paint("✓", "1;32") if e.fits else canvas.paint("✗", "1;31")
-
-
 def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
     yield from _answer(e, canvas, now, every)
     if e.reasons:
@@ -95,7 +85,7 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
     yield from _title(e, canvas, now)
     cause, *below = explain_opening.lines(e)
-    yield from hang_text(f"{verdict_mark(e, canvas)} ", cause, canvas, hanging=2)
+    yield from hang_text(f"{mark_answer(e).paint(canvas)} ", cause, canvas, hanging=2)
     for line in below:
         yield from hang_text("  ", line, canvas, hanging=4)
     yield from _selector(e, canvas)
