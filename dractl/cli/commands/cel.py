@@ -114,7 +114,7 @@ class DeviceOptions(OptionGroup, frozen=True):
         from dractl.cluster.described_nodes import render_every_machine
         from dractl.machines.nodes import parse_machines
 
-        sources = [*(self.devices or ()), *(self.files or ())]
+        sources = sorted([*(self.devices or ()), *(self.files or ())])
         states = [load_devices(source, target) for source in sources]
         states += [
             render_machine(spec, target, driver_choice)

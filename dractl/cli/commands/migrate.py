@@ -141,7 +141,7 @@ def command(
         )
     stdin = sys.stdin.buffer.read() if "-" in paths else None
     choice = values.choose_values(settings.charts)
-    reader = _Reader(paths, stdin, (*settings.exclude, *(exclude or ())), target, choice)
+    reader = _Reader(sorted(paths), stdin, (*settings.exclude, *(exclude or ())), target, choice)
     with pause_collection():
         inputs = reader.load()
         migration = Migration(inputs.documents, tolerate=actions.tolerate)

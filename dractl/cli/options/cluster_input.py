@@ -141,7 +141,7 @@ class Cluster(Struct, frozen=True):
     def origin(self) -> Origin:
         """Return the origin of the objects."""
         live = self.sources.live
-        files = tuple("<stdin>" if path == "-" else path for path in self.sources.files)
+        files = tuple(sorted("<stdin>" if path == "-" else path for path in self.sources.files))
         server = self.state.release or "" if live else ""
         time = self.state.read_at if live else newest_time(self.state)
         return Origin(live, self.context, server, files, time)
