@@ -201,7 +201,7 @@ def _find_numa_node(device: Device) -> int | None:
 
 
 def _parse_numa_node(value: object) -> int | None:
-    """Return a NUMA node, of a list the first one; None for -1, which means no node."""
+    """Return a NUMA node, or the first of a list of them; None for -1, which means no node."""
     number = value[0] if isinstance(value, tuple) and value else value
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         return None

@@ -38,8 +38,8 @@ def _propose_parts(
         groups = [tuple(_part_name(name, number) for name in names) for number in range(parts)]
         split_claim = _add_constraints(_split_requests(claim, names, parts), groups, PCIE_ROOT)
         yield Improvement(PCIE_ROOT, names, parts), split_claim
-        # Some drivers do not publish the NUMA node. Since devices on one root share it, it is
-        # enough that the driver of the first kind publishes it.
+        # Some drivers do not publish the NUMA node. Devices on one PCIe root are on the same NUMA
+        # node, so it is enough that the driver of the first kind publishes it.
         first_kind = [_part_name(name, n) for name in requests[0] for n in range(parts)]
         yield (
             Improvement(PCIE_ROOT, names, parts, NUMA_NODE),

@@ -50,9 +50,10 @@ def is_tolerated(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) ->
 
 
 def eviction_delay(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> int | None:
-    """Return the number of seconds after which a taint evicts a pod; it is not tolerated forever.
+    """Return the number of seconds after which a taint evicts a pod that does not tolerate it
+    forever.
 
-    None if no toleration names its effect.
+    None if no toleration names the effect of the taint.
     """
     limits = [
         toleration.toleration_seconds

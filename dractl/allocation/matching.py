@@ -63,8 +63,8 @@ class Matcher:
         self.target = Target(features.release, gates)
         self.environment = environment(self.target, "stored")
         self.names_device = features.has("errors-name-devices")
-        # A variant without shares does not pass the field on: device.allowMultipleAllocations is
-        # always false.
+        # The variants of upstream's allocator that do not share devices do not pass the field on:
+        # selectors see device.allowMultipleAllocations as false.
         self.hides_sharing = not behaviour.shares
         self._programs: dict[str, Program] = {}
 

@@ -46,9 +46,10 @@ class Abort(Struct, frozen=True):
     """The end of the attempt at ``device`` while it is tried for ``slot``."""
 
     reason: AbortReason
-    """``device``: its selectors, its capacity or its pool cannot be evaluated. ``constraint``: mode
-    All cannot have it; ``derived``: a derived attribute of it cannot be evaluated; ``limit``: no
-    alternative stays below the limit; ``panic-nil``, ``panic-index``: kube-scheduler crashes.
+    """``device``: its selectors, its capacity or its pool cannot be evaluated; ``constraint``: mode
+    All needs the device, but a constraint excludes it; ``derived``: a derived attribute of it
+    cannot be evaluated; ``limit``: every alternative needs more results than the limit allows;
+    ``panic-nil``, ``panic-index``: kube-scheduler crashes.
     """
     slot: int
     device: int
@@ -90,9 +91,8 @@ class _Devices:
         self.todo = todo
         self.pure = pure
         self.undo: Undo | None = None
-        self.failed: dict[
-            Hashable, tuple[float, int]
-        ] = {}  # by kind: steps of a failed device, number of devices left then
+        # by kind: the steps that a failed device took, and the number of devices after it
+        self.failed: dict[Hashable, tuple[float, int]] = {}
         self.before = steps  # when the current device was taken
         self.key: Hashable = None
         self.start_steps = steps

@@ -78,8 +78,8 @@ class AllocatedState(Struct, frozen=True):
                 devices.add(device)
                 continue
             if features.has("shares-known-by-id"):
-                # Up to 1.36, shares of stored claims are identified by their consumption alone:
-                # kubernetes#139034.
+                # Up to 1.36, kube-scheduler notices a share of a stored claim only by its consumed
+                # capacity: kubernetes#139034.
                 shared.add(device)
             if result.consumed_capacity:
                 _add(capacity, device, result.consumed_capacity)

@@ -2,8 +2,9 @@
 
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
 every request by itself; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect
-each other. The stages are in the order in which the scheduler checks a device. If a device can
-never serve the request, that is the reason for its loss, even if another reason applies as well.
+each other. The stages are in the order in which the scheduler checks a device. A device that can
+never serve the request is lost at the stage that shows this, even if it is in use, too, or its
+counters are used up.
 """
 
 from collections.abc import Sequence
@@ -184,8 +185,8 @@ class Survey(Struct, frozen=True):
 
 
 def rename_claims(survey: Survey, names: Sequence[str]) -> Survey:
-    """Return the survey for equal claims with other names (``namespace/name``). No sentence of the
-    given survey must name a claim.
+    """Return the survey for equal claims with other names (``namespace/name``). The sentences of
+    ``survey`` may not contain the name of a claim.
     """
     requests = tuple(
         replace(request, ref=replace(request.ref, claim=names[request.claim_index]))

@@ -32,8 +32,9 @@ def remove_object(
     workload.
 
     The generated claims of a pod, the slices and pods of a node, the pods of a workload, and the
-    pods and claims of a namespace are removed with it. ``kinds`` maps additional words for kinds
-    that the cluster has. Raises UsageError or InputError if there is no such object.
+    pods and claims of a namespace are removed with it. ``kinds`` has the kind for each
+    further word that the API server knows. Raises UsageError or InputError if there is no such
+    object.
     """
     word, slash, name = target.partition("/")
     if not (slash and name):
@@ -93,7 +94,7 @@ def _remove_workload(
     """Remove the pods of a workload; its controllers do not create them again."""
     wanted_namespace, _, object_name = name.rpartition("/")
     if not any(key[1] == object_name for key in state.objects(kind)):
-        # A dump may have pods without their Jobs, which the owner references name.
+        # A dump may lack a Job that the owner references of its pods name.
         scope = wanted_namespace or namespace
         spaces = {key[0] for key in state.objects("Pod") if scope in (None, key[0])}
         owned = {n: list(pods_of_workload(state, kind, (n, object_name))) for n in sorted(spaces)}

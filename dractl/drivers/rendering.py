@@ -130,9 +130,10 @@ def _stand_in_notices(profile: Known, options: Options) -> Iterator[str]:
 
 
 def _with_gates(options: Options) -> Options:
-    """Return the options for a cluster whose feature gates are the ones that the drivers' options
-    set. A driver is started with a gate of Kubernetes, such as DRAListTypeAttributes, if the
-    cluster has it on; otherwise its slices are refused.
+    """Return the options with the feature gates of Kubernetes that the drivers' options set.
+
+    A driver is started with a gate of Kubernetes, such as DRAListTypeAttributes, only if the
+    cluster has it on; otherwise its slices would be refused.
     """
     given = {
         name

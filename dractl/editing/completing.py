@@ -183,8 +183,8 @@ def _list_drivers_of_requests(place: Cursor, text: str) -> frozenset[str]:
 
 
 def _rank_attributes(drivers: frozenset[str]) -> list[str]:
-    """Return the names of attributes; names that devices of the most ``drivers`` have come first,
-    and of these the names that the most other drivers use.
+    """Return the names of attributes, sorted by the number of ``drivers`` that publish them, then
+    by the number of all drivers that do; the highest numbers come first.
 
     A constraint on an attribute that a device lacks is never satisfied.
     """

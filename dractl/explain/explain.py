@@ -241,7 +241,7 @@ class Explainer:
         self, inquiry: Inquiry, result: InquiryResult
     ) -> tuple[InquiryResult, "_OtherInquiry | None"]:
         """Return the result with the unknown values that decide it, or the inquiry in the cluster
-        whose answer no value changes.
+        whose answer holds for all values.
         """
         if self.options.settled or not has_unknown_values(self.state):
             return result, None

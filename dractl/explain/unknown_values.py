@@ -49,18 +49,17 @@ class Settlement(Struct, frozen=True):
     doubt: NotKnownOfMachine | None = None
     """The values that decide it."""
     cluster: OtherCluster | None = None
-    """The cluster in which the answer is the one that no value changes; None for the cluster of
-    the attempt itself.
-    """
+    """The cluster whose answer holds for all values; None for the cluster of the attempt itself."""
 
 
 class Bounds:
     """The limits of what is known about a cluster with described machines.
 
     An attempt is made again where no condition on an unknown value counts. If the subject does not
-    fit there, it fits for no value. An unknown value is absent, so a selector that reads it fails,
-    and proves nothing if it succeeds because of the absence: such attempts are made again where
-    these selectors match no device. If the subject fits there, it fits for every value.
+    fit there, it fits for no value. An unknown value is absent from the slices, so most selectors
+    that read it fail. A selector that is true because of the absence proves nothing: the attempt is
+    made again where such selectors match no device. If the subject fits there, it fits for every
+    value.
     """
 
     def __init__(self, state: ClusterState, features: Features) -> None:

@@ -77,8 +77,8 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     names: tuple[str, ...]
     """Values of ``spec.schedulerName`` for which it schedules pods by default."""
     images: tuple[str, ...]
-    """Ends of its image's repository, with the beginning of the tag if components share a
-    repository.
+    """The last parts of its image's repository. If several components share a repository, the
+    beginning of the tag follows, as in ``apache/yunikorn:scheduler``.
     """
     deployments: tuple[str, ...]
     """Names of its Deployment, as its chart or manifest installs it."""

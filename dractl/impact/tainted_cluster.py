@@ -16,7 +16,7 @@ from dractl.objects import PoolName
 from dractl.views import TaintRule
 
 REHEARSAL = "None"
-"""The effect of a rule that evicts nothing and whose status counts the pods that it would evict."""
+"""The effect of a rule that evicts no pods, and only counts them in its status."""
 
 
 class TaintedCluster(Struct, frozen=True):

@@ -46,7 +46,7 @@ def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Feat
 
 
 def _list_devices(effects: TaintEffects) -> Iterator[DeviceChange]:
-    """Yield the devices whose taints change, that a rule selects, or for which pods end."""
+    """Yield each device whose taints change, or that a rule selects, or that makes pods end."""
     cluster = effects.cluster
     before, after = (
         list_rows(state, cluster.features) for state in (cluster.before, cluster.after)

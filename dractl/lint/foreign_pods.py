@@ -31,8 +31,8 @@ _ROOT = ("spec",)
 _GROUPS_WITH_VALUES = frozenset(
     {"helm.toolkit.fluxcd.io", "argoproj.io", "helm.cattle.io", "kustomize.config.k8s.io"}
 )
-"""Groups of objects with the values of charts, or with patches, which complete the pods in these
-objects.
+"""API groups whose objects contain values of charts, or patches. The pods in them are incomplete:
+the chart, or the object that is patched, adds the other fields.
 """
 _GROUPS_WITH_PODS = frozenset(
     {
@@ -58,7 +58,7 @@ def foreign_pods(
 ) -> Iterator[Flagged]:
     """Yield the errors in the claims of the pods that a custom resource describes.
 
-    These errors are likely, unless the schema of its kind shows where a pod is.
+    Their confidence is ``likely``, unless the schema of the kind shows where a pod is.
     """
     sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
@@ -320,8 +320,8 @@ def _flag_unlisted(
 
 
 def _find_misspelt_list(pod: PodSpec[Document]) -> Flagged | None:
-    """Return the error for a key in a chart's pod, or in the options of all its pods, that is
-    nearly ``resourceClaims``.
+    """Return the error for a misspelt ``resourceClaims`` in the options of a chart's pod, or in the
+    options of all pods of the chart.
     """
     above = pod.path[: pod.path.index("controllers")]
     for home in ((*pod.path, "pod"), (*above, "defaultPodOptions")):

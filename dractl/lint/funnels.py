@@ -1,4 +1,4 @@
-"""The devices, among those on which a run is tried, that its selectors leave."""
+"""The devices that selectors leave, of the devices on which lint evaluates them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

@@ -38,8 +38,8 @@ def lint_listed(
     number of processes.
 
     ``named`` is True if the user names only one path, which then certainly contains manifests.
-    ``cache`` has reports of earlier runs. ``complete`` adds objects that are made of several files,
-    of which there must be none if there is more than one process.
+    ``cache`` has reports of earlier runs. ``complete`` adds objects that are made of several files;
+    if there are several processes, the input may not have such objects.
     """
     batches = _split(entries, processes)
     if len(batches) > 1 and (cache is None or cache.empty):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def advice_of(run: Run, rules: Sequence[Rule], silent: set[Hashable]) -> list[tuple[Rule, Advice]]:
     """Return the advice of rules on a run.
 
-    Rules that judge each claim and class by itself judge one of each content, and the others only
-    if there is advice on it. ``silent`` has the contents without advice, from earlier runs and this
-    one.
+    A rule that judges each claim and class by itself judges only one of several objects with the
+    same content. If there is advice on that one, the rule judges the others, too. ``silent`` has
+    the contents without advice, from earlier runs and this one.
     """
     keys = (
         {} if run.of("ResourceSlice") else _keys(run)

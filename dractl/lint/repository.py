@@ -458,8 +458,8 @@ class Needs(Struct, frozen=True):
 
 
 def needs_of_batches(shares: Sequence[Names]) -> list[tuple[Needs, Needs]]:
-    """Return the files that matter to each batch of an input, those before it and those after it,
-    by the names in all batches.
+    """Return for each batch the files of other batches that matter to it: first those of the
+    batches before it, then those of the batches after it. The names in the files decide.
     """
     return [
         (_needs(share, shares[:at]), _needs(share, shares[at + 1 :]))

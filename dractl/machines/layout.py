@@ -95,9 +95,9 @@ class PlannedRoot(Struct, frozen=True):
     name: str | None = None
     """The name; if it is None, the root gets a name."""
     behind: str = ""
-    """The folder of the root below ``/sys/devices``, if the root is not directly in
-    ``/sys/devices``: Hyper-V's VMBus, for which the drivers' helper library computes no
-    ``pcieRoot``.
+    """The folder below ``/sys/devices`` that contains the root; empty if the root is directly in
+    ``/sys/devices``. Roots of Hyper-V are in the folder of its VMBus; for them, the drivers' helper
+    library computes no ``pcieRoot``.
     """
     is_wired: bool = True
     """False if no document says where its devices are: they have no PCIe root and no NUMA node."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# PATH_MAX of limits.h. re2 cannot compile a pattern with twice as many ``?``
+# PATH_MAX of limits.h. re2 cannot compile a pattern of twice this length that consists of ``?``.
 _MAX_PATTERN_LENGTH = 4_096
 # Limits on the patterns of one file and their characters, since compiling them takes a second or
 # two
@@ -37,8 +37,9 @@ class _Patterns(Struct, frozen=True):
 class Ignored:
     """The ignored files and folders below ``top``; parents must be queried before their contents.
 
-    Only vendored packages are ignored outside of a repository, and below a ``top`` that is ignored
-    itself, since a user who names an ignored folder wants its files.
+    The patterns of git do not apply outside of a repository. Nor do they apply if ``top`` itself is
+    ignored, since a user who names an ignored folder wants its files. Vendored packages are always
+    ignored.
     """
 
     def __init__(self, top: str) -> None:

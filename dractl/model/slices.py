@@ -22,7 +22,7 @@ from dractl.model.version import Version
 
 AttributeType = Literal["int", "bool", "string", "version", "ints", "bools", "strings", "versions"]
 PLAIN_TYPES: Mapping[str, type] = {"string": str, "int": int, "bool": bool}
-"""The fields of an attribute whose values are those of Python."""
+"""The fields of an attribute whose JSON values need no conversion, with their types in Python."""
 T = TypeVar("T")
 
 

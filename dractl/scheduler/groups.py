@@ -95,8 +95,8 @@ class NodeGroups:
     ) -> NodeKeys:
         """Return the keys of nodes for a question that reads ``names``.
 
-        Keys of the same nodes for the same names may be given as ``previous``: then only those of
-        nodes with other devices in use are made again.
+        ``previous`` are earlier keys of the same nodes for the same names. They are reused for
+        nodes whose devices in use are the same.
         """
         idle_keys = self._idle_keys.setdefault(names, {})
         keys: dict[str, Hashable] = {}
@@ -260,8 +260,8 @@ def _diff_attributes(first: ResourceSlice, second: ResourceSlice) -> frozenset[s
     """Return the bare names of plain attributes in which the devices of two slices differ; None if
     they also differ elsewhere.
 
-    Comparing is faster than :func:`_base_hash`, even where equal parts are not the same object:
-    only those of a JSON list of 16 MiB or more are (:mod:`dractl.manifests.jsontext`).
+    Comparing is faster than :func:`_base_hash`, even where equal parts are different objects. Equal
+    parts are one object only in JSON lists of 16 MiB or more (:mod:`dractl.manifests.jsontext`).
     """
     ours, theirs = first.spec, second.spec
     if ours.shared_counters or theirs.shared_counters or len(ours.devices) != len(theirs.devices):

@@ -81,8 +81,8 @@ class PodAffinity:
         return next(((entry.pod.full_name, entry.node.name) for entry in matches), None)
 
     def match_in_other_namespace(self, term: AffinityTerm) -> str | None:
-        """Return the first pod with the labels of a term that is in a namespace which the term does
-        not name.
+        """Return the first pod that has the labels of a term, but is in a namespace that the term
+        does not name.
         """
         if term.selector is None:
             return None

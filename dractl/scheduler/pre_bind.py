@@ -41,9 +41,9 @@ class NoAllocationTime(PreBindFailure, frozen=True):
     """The claim's allocation has no time, for example because a scheduler without binding
     conditions made it.
 
-    A scheduler that has them adds the time when it reserves the claim for another pod, which the
-    API server refuses (dynamicresources.go bindClaim; pkg/apis/resource/validation,
-    ValidateImmutableField of status.allocation).
+    A scheduler that has binding conditions adds the time when it reserves the claim for another
+    pod. The API server refuses this change (dynamicresources.go bindClaim;
+    pkg/apis/resource/validation, ValidateImmutableField of status.allocation).
     """
 
     claim: PodClaim

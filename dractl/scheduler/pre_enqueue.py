@@ -329,6 +329,6 @@ class _PreEnqueue:
 
 
 def _namespace_in(state: ClusterState, pod: Raw) -> str:
-    """Return the namespace in which the cluster has a pod that names none."""
+    """Return the namespace under which the cluster stores a pod; the pod itself may name none."""
     keys = (key for key, raw in state.objects("Pod").items() if raw is pod)
     return next(keys, (DEFAULT_NAMESPACE, ""))[0]

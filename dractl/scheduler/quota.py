@@ -1,8 +1,8 @@
 """ResourceQuotas: the quota that refuses one more claim or pod.
 
 kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
-(CheckRequest). Usage is counted from the objects instead of ``status.used``, so that it is also
-right after a change.
+(CheckRequest). Usage is counted from the objects instead of ``status.used``, which does not reflect
+a simulated change.
 """
 
 from collections.abc import Iterable, Iterator

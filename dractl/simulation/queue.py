@@ -34,8 +34,8 @@ class BoundPod(Struct, frozen=True):
 
 
 PlacementCache = dict[Hashable, BoundPod | None]
-"""The results of tries, by the pod and the changes of the cluster before it: the bound pod, or None
-for a pod that got no node.
+"""The result of each attempt: the bound pod, or None for a pod that got no node. The key has the
+pod, and the changes of the cluster before the attempt.
 """
 
 
@@ -115,8 +115,8 @@ def schedule_pods(
     """Try each pod once, in the order of the queue, until a subject gets a node.
 
     Once a pod gets no node, pods that are equal to it for the scheduler are not tried. ``history``
-    identifies the cluster in ``cache``, so that pods ahead of several subjects are tried only once
-    after the same changes.
+    identifies the changes of the cluster in ``cache``: simulations of the same changes for several
+    subjects try the pods ahead of them only once.
     """
     placements: list[tuple[Key, str]] = []
     unschedulable: set[Hashable] = set()
@@ -163,7 +163,7 @@ def _select_node(
 
 
 def _bind(scheduler: Scheduler, entry: QueuedPod, node: NodeVerdict) -> BoundPod:
-    """Bind a pod and its claims to the node, without its victims."""
+    """Bind a pod and its claims to the node, after its victims are evicted."""
     scheduler = scheduler.with_state(_evict(scheduler.state, node.victims))
     binding = bind_copy(scheduler, _with_server_metadata(entry.pod), node)
     return BoundPod(node.name, node.victims, binding.objects)

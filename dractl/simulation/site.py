@@ -1,5 +1,5 @@
-"""A cluster of described machines, judged under the assumption that conditions on values which
-these machines cannot know hold.
+"""A cluster of described machines. A condition on a value that these machines cannot know is taken
+to hold.
 """
 
 from collections.abc import Iterable

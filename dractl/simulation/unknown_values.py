@@ -92,8 +92,8 @@ def list_conditions(
 
 
 def make_absence_rewriter(names: frozenset[str], target: Target) -> SelectorRewriter:
-    """Return a rewriter after which no device meets a selector that asks whether a name is there:
-    an absent value proves nothing where no source shows it.
+    """Return a rewriter that makes a selector false if it asks whether a device has one of the
+    names: where no source shows a value, its absence proves nothing.
     """
     env = environment(target, "stored")
     return SelectorRewriter(

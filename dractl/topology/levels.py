@@ -70,9 +70,9 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
         common += 1
     if common == 0:
         return "PHB"
-    # One switch is an upstream and a downstream port. Two functions behind downstream ports of one
-    # upstream port have at most one bridge each below the common ones; if there are more, another
-    # switch lies between them.
+    # A switch has one upstream port and several downstream ports, and each port is a bridge. If
+    # only one switch is between two functions, each function has at most one bridge that is not on
+    # the path of the other: its downstream port.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
 

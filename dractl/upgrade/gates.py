@@ -1,5 +1,5 @@
-"""Feature gates that a cluster's components set, and with which components of a later release do
-not start.
+"""Feature gates with which a cluster's components are started, and which of these settings keep
+the components of a later release from starting.
 
 A component ends immediately if a gate is unknown to it ("unrecognized feature gate"), or if a
 locked gate is set to another value: k8s.io/component-base v0.38.0-alpha.2
@@ -177,8 +177,9 @@ def _is_locked_otherwise(gate: str, on: bool, release: str) -> bool:
 def default_changes(
     settings: Iterable[GateSetting], items: Iterable[Input], before: Target, after: Target
 ) -> Iterator[Finding]:
-    """Yield the gates whose default changes, at the places that set them, or else at the stored
-    objects with one of their fields.
+    """Yield a finding for each place that sets a gate whose default changes.
+
+    If no place sets the gate, the finding names the stored objects with a field that depends on it.
 
     :mod:`dractl.upgrade.server` reports the API server's answers for objects that are created.
     """

@@ -68,7 +68,7 @@ class Outcome(Struct, frozen=True):
     undecided: tuple[str, ...]
     """The nodes for which the search ended without a proof."""
     unknown: tuple[str, ...] = ()
-    """The nodes on which it depends on values that no source shows whether the subject fits."""
+    """The nodes on which the subject fits or not, depending on values that no source shows."""
 
     @property
     def state(self) -> ClusterState:

@@ -74,7 +74,7 @@ class Input(Struct, frozen=True):
 
     @property
     def stays(self) -> bool:
-        """True if the object stays as it is stored in a release, since nobody creates it again."""
+        """True if the object is stored, and nobody creates it again after the upgrade."""
         return self.stored and self.value.get("kind") in _STORED_KINDS
 
     @property
@@ -151,9 +151,8 @@ def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
         versions = served_versions(str(value.get("kind")), target.release)
         is_reshaped = value.get("kind") in _RESHAPED
         if versions and is_reshaped and all(version in _OLDER_SHAPE for version in versions):
-            return ServerAnswer(
-                ()
-            )  # the object is stored in a form that only that release's server knows
+            # The release serves only older forms, to which dractl does not convert the object.
+            return ServerAnswer(())
         if versions and value.get("apiVersion") not in versions:
             value["apiVersion"] = versions[0]
     violations = validate(value, target, namespaces=namespaces, faults=item.faults)
@@ -166,8 +165,9 @@ def ask_server(item: Input, target: Target, namespaces: Labels) -> ServerAnswer:
 
 
 def ask_once(item: Input, target: Target, namespaces: Labels, answers: Answers) -> ServerAnswer:
-    """Return the answer of a release as :func:`ask_server` does, from ``answers`` if it is there;
-    else it is added.
+    """Return the answer of a release, which :func:`ask_server` computes at the first call.
+
+    ``answers`` is the cache.
     """
     key = id(item.value), target
     if key not in answers:

@@ -80,7 +80,8 @@ def move_operation(
 def _locate(
     path: Sequence[str], source: Any, target: Any, prefix: Path
 ) -> tuple[Path, bool] | None:
-    """Return where ``target`` has the value that ``source`` has at ``path``, and whether it does.
+    """Return the path in ``target`` that corresponds to ``path`` in ``source``, and whether
+    ``target`` has a value there.
 
     Return None if an entry of a list is missing.
     """

@@ -29,7 +29,7 @@ class Preference(IntEnum):
     END = auto()
     """End replicas of other workloads that keep some replicas."""
     RELAX = auto()
-    """Give up a condition."""
+    """Weaken a constraint, or remove a condition on nodes or on a gang."""
     DROP = auto()
     """Give up a selector or constraint."""
     POLICY = auto()

@@ -42,8 +42,8 @@ class FixProblem(Struct, frozen=True):
     """A subject that does not fit, as the input of makers of fixes."""
 
     case: Case
-    """The attempt for the subject. For a gang, it is the attempt for the pod at which the gang
-    stops, made after those of its pods that fit were placed.
+    """The attempt for the subject. For a gang, it is the attempt for the first pod that does not
+    fit, after the pods before it were placed.
     """
     causes: tuple[Cause, ...]
     """The causes, beginning with the headline's."""

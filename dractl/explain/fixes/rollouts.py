@@ -161,7 +161,7 @@ def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candida
 def _roll_out(
     problem: FixProblem, cause: OldReplicas, name: str, marks: Mapping[str, Patch], position: int
 ) -> Candidate:
-    """Set a strategy that ends an old replica first: any one of several that are equal."""
+    """Set a strategy that ends an old replica first; it may be any of those with equal rank."""
     strategy = set_strategy(problem, cause.owner.replace(" ", "/", 1), END_FIRST_STRATEGY)
     return Candidate(
         f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",
@@ -177,11 +177,11 @@ def _roll_out(
 
 
 def _mark_old_replicas(problem: FixProblem, deployment: str) -> dict[str, Patch]:
-    """Return patches that make a Deployment end one old replica before equal ones, by the replica's
-    name.
+    """Return, for each of several old replicas of equal rank, the patch after which the Deployment
+    ends this replica first. The keys are the names of the replicas.
 
-    The result is empty if no replicas are equal. Without a patch, UIDs and ready times would decide
-    among equal ones (kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks).
+    The result is empty if no replicas have equal rank. Without a patch, UIDs and ready times would
+    decide among them (kubernetes pkg/controller/controller_utils.go ActivePodsWithRanks).
     """
     kind, key = parse_target(deployment)
     owned_pods = (Pod(raw, pod_key) for pod_key, raw in pods_of_workload(problem.state, kind, key))

@@ -37,7 +37,8 @@ from dractl.objects import selectors_of, slice_of
 from dractl.scheduler.verdict import NodeVerdict
 
 _MAX_NAMED_NODES = 5  # in a title
-# An annotation of a slice that stays, by which the scheduler notices the deletion of others
+# The annotation that a fix adds to the slice that it keeps: the scheduler retries pods after this
+# update, but not after the deletion of the other slices
 _DELETED_ANNOTATION = "deleted-duplicates"
 # Slices created for a trial, since a slice can announce any number of slices
 _MAX_CREATED_SLICES = 128

@@ -92,8 +92,8 @@ class _Script(Struct):
     checks: list[Command] = field(default_factory=list)
     """Commands that prepare and check the actions."""
     permissions: list[Command] = field(default_factory=list)
-    """Commands after which the API server accepts more. They come first, since dry runs depend on
-    them, too.
+    """Commands after which the API server accepts objects that it refuses now. They come first,
+    since dry runs depend on them, too.
     """
     actions: list[Command] = field(default_factory=list)
     """The commands that change everything else."""
@@ -106,7 +106,7 @@ class _Script(Struct):
             case Create():
                 self._create(change)
             case Delete(target) if parse_target(target) in [("Pod", key) for key in self.siblings]:
-                pass  # the object ends with the pods that the change is for
+                pass  # the commands that recreate the waiting pod delete this pod, too
             case Delete(target):
                 self.actions.append(_delete_command(target))
 
@@ -176,14 +176,14 @@ def find_manual_edit(
 
 
 def _manifest_owner(state: ClusterState, question: Question, target: str) -> str | None:
-    """Return the object in whose manifest a person writes ``target``; None if that is ``target``
-    itself.
+    """Return the object whose manifest a person has to edit to change ``target``; None if
+    ``target`` itself can be edited.
 
-    If ``target`` is the waiting pod or its Job, the object is their owner: their specs cannot be
-    changed in place, and nobody knows how a custom kind writes its pods. If ``target`` is a
-    workload that another controller writes, the object is that controller's, which would undo a
-    change (a LeaderWorkerSet writes StatefulSets, a JobSet writes Jobs; a CronJob does not rewrite
-    its Jobs).
+    The specs of pods and Jobs cannot be changed in place. So for the waiting pod and its Job, the
+    result is their owner; a custom kind may write its pods in any way. A controller undoes changes
+    of the workloads that it writes, so for these, the result is the object of the controller: a
+    LeaderWorkerSet writes StatefulSets, and a JobSet writes Jobs. A CronJob does not rewrite its
+    Jobs.
     """
     kind, key = parse_target(target)
     owner = workload_target(state, question.key)
@@ -327,7 +327,7 @@ def _short_command(target: str, before: Raw | None, after: Raw | None) -> Comman
 
 
 def _label_command(command: str, old: Raw, new: Raw) -> Command | None:
-    """Return a command for labels or annotations; None if it would read a key as an option."""
+    """Return a command for labels or annotations; None if a key would be an option of kubectl."""
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if any(key.startswith("-") for key in keys):
         return None
@@ -408,7 +408,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
 
 
 def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands that end pods after all others, and name each pod once."""
+    """Yield the commands with those that end pods last, and name each pod once."""
     delete = "kubectl delete pod "
     pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []

@@ -15,8 +15,8 @@ _ALLOCATION = ("status", "allocation")
 def release_claims(state: ClusterState) -> Mapping[Key, Raw]:
     """Return all claims without their allocations.
 
-    Equal claims stay one object across calls, so that values which the scheduler derives from it
-    are computed once.
+    The result for a claim is the same object in each call, so that values which the scheduler
+    derives from it are computed once.
     """
     return {
         key: state.cache.from_object("released", claim, partial(remove_at, claim, _ALLOCATION))

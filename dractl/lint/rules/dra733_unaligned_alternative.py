@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds constraints that name an alternative of a request which is not the first of the constraint,
-while the request has a later alternative that the constraint does not name.
+Finds constraints on several requests that name an alternative of the second or a later request, if
+this request has a later alternative that the constraint does not name.
 
 ## Why is this bad
 

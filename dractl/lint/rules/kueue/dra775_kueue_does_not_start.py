@@ -2,11 +2,11 @@
 
 ## What it does
 
-Checks `resources.deviceClassMappings` as Kueue does when it starts: at most 16 mappings with 1 to 8
-classes each, no resource and no class twice, a class in several mappings only if each mapping
-counts a different counter, and sources with one kind, a name, a driver and an expression that
-compiles. The configuration may be a file of its own, the text in a ConfigMap, or
-`managerConfig.controllerManagerConfigYaml` of the chart's values.
+Checks `resources.deviceClassMappings` as Kueue does when it starts: at most 16 mappings are
+allowed, with 1 to 8 classes each. A resource may occur only once; a class may occur in several
+mappings only if each of them counts a different counter. A source needs one kind, a name, a driver
+and an expression that compiles. The configuration may be a file of its own, the text in a
+ConfigMap, or `managerConfig.controllerManagerConfigYaml` of the chart's values.
 
 ## Why is this bad
 

@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds strings that are `true` or `false`, and strings of names that end in "version" that are
-semantic versions.
+Finds strings that are `true` or `false`, and attributes whose name ends in "version" and whose
+string is a semantic version.
 
 ## Why is this bad
 
