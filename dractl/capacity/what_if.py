@@ -155,7 +155,7 @@ def add_nodes(state: ClusterState, nodes: ClusterState, count: int, name: str) -
                     new_name = f"{slice_name}-{new}"
                     slices["", new_name] = _copy_slice(value, new_name, old, new)
     if not objects:
-        raise InputError("--add: no ResourceSlice of a node in it")
+        raise InputError("--add: the input has no ResourceSlice of a node")
     classes = {
         key: v
         for key, v in nodes.objects("DeviceClass").items()

@@ -180,7 +180,7 @@ def _unfit(key: str, value: Any) -> str | None:
         or not _UUID.match(str(value.get("cluster", _NO_UUID)))
         or not str(value.get("clique", 1)).isdecimal()
     ):
-        return "a map of cluster, a UUID, and clique, a number"
+        return "a map with the keys cluster (a UUID) and clique (a number)"
     return None
 
 

@@ -217,7 +217,7 @@ def _compare_answers(
             yield (
                 "refused-once-changed",
                 "changes",
-                f"stays while its driver leaves spec.devices as it is; then it is refused: {text}",
+                f"stays until its driver changes spec.devices, and is refused after that: {text}",
             )
         else:
             is_unserved = new.errors[0].type == "NotServed"

@@ -211,12 +211,12 @@ def test_mig_profiles_fit_their_gpu(layout: str) -> None:
         (
             "title: a\nfabric: {cluster: nope, clique: 1}\n",
             2,
-            "fabric must be a map of cluster, a UUID, and clique",
+            "fabric must be a map with the keys cluster (a UUID) and clique",
         ),
         (
             "title: a\nfabric: {clique: x}\n",
             2,
-            "fabric must be a map of cluster, a UUID, and clique, a number",
+            "fabric must be a map with the keys cluster (a UUID) and clique (a number)",
         ),
         ("title: a\ninstanceType: [1]\n", 2, "instanceType must be a string such as p5.48xlarge"),
         (
