@@ -3,6 +3,7 @@ yet."""
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from functools import cache
@@ -12,7 +13,8 @@ import pytest
 
 from dractl.cli.subcommands import SUBCOMMANDS
 from dractl.explain.reasons.registry import REASONS
-from tools import check_links, make_site
+from dractl.lint import registry
+from tools import check_links, make_site, server_messages, site_search
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -114,3 +116,39 @@ def message_page() -> str:
 def test_every_command_has_a_page_with_its_help(command: str) -> None:
     assert f"Usage: dractl {command}" in pages()[f"commands/{command}.md"]
     assert f"(commands/{command}.md)" in pages()["commands.md"]
+
+
+def test_page_of_a_rule_quotes_the_api_server() -> None:
+    headings = re.findall(r"^### (.*)$", pages()["rules/DRA405.md"], re.MULTILINE)
+    # kubernetes v1.37.1 pkg/apis/core/validation/validation.go validatePodResourceClaim
+    wanted = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+    assert any(wanted in heading for heading in headings)
+
+
+def test_recorded_messages_belong_to_rules() -> None:
+    recorded = json.loads(server_messages.RECORDED.read_text("utf-8"))
+    assert recorded.keys() <= registry.rules().keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (
+            'The Pod "a" is invalid: spec.resourceClaims[0].name: Invalid value: "A": wrong',
+            "name: Invalid value: : wrong",
+        ),
+        ('strict decoding error: unknown field "spec.x"', "strict decoding error: unknown field "),
+    ],
+)
+def test_form_of_a_message_has_no_values(text: str, form: str) -> None:
+    assert server_messages.form(text) == form
+
+
+def test_search_worker_separates_the_ids_of_nodes(tmp_path: Path) -> None:
+    worker = tmp_path / "assets" / "javascripts" / "workers" / "search.1.min.js"
+    worker.parent.mkdir(parents=True)
+    worker.write_text("function(){e=e+s+o.id}return e}")
+    site_search.on_post_build({"site_dir": tmp_path})
+    assert worker.read_text() == 'function(){e=e+s+o.id+","}return e}'
+    with pytest.raises(ValueError, match="still needs this hook"):
+        site_search.on_post_build({"site_dir": tmp_path})

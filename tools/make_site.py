@@ -137,6 +137,7 @@ def rules() -> dict[str, str]:
     """Make a page for each rule, and their list."""
     from dractl.lint import registry
     from dractl.lint.rule_table import rule_table
+    from tools import server_messages
 
     index = [
         "# Rules",
@@ -159,9 +160,8 @@ def rules() -> dict[str, str]:
         fix, period = (row.fix or "-", row.period) if row is not None else ("-", "-")
         link = f"[{title}](rules/{rule.code}.md)"
         index.append(f"| {link} | {cell(summary)} | {rule.severity} | {fix} | {period} |")
-        made[f"rules/{rule.code}.md"] = (
-            f"# {title}\n\n*{rule.severity}*: {link_codes(rule.documentation)}"
-        )
+        page = f"# {title}\n\n*{rule.severity}*: {link_codes(rule.documentation)}"
+        made[f"rules/{rule.code}.md"] = "\n\n".join([page, *server_messages.section(rule)])
     return {"rules.md": "\n".join(index), **made}
 
 

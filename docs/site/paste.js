@@ -6,12 +6,21 @@ const PREEMPTION = /\b(no new claims to deallocate, )?preemption: .*$/s;
 // What differs from cluster to cluster: the head of a line of a log, its pairs after the error, UIDs,
 // quoted names with a number, and the names of drivers.
 const OWN_WORDS = [
+  /(?<=\b(claim|device|pod) )[a-z0-9.-]+\/[^\s,]*|(?<=\bResourceClaim )[a-z0-9./-]+(?=:)/g,
   /\b[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /g,
   /\b(pod|podUID|key|driver|claim|logger|requestID|request)="(\\.|[^"\\])*"/g,
   /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g,
   /\\?"[^"\s\\]*\d[^"\s\\]*\\?"/g,
   /\b[a-z0-9-]+\.[a-z0-9-]+\.(com|ai|net|org)\b/g,
   /\(?regex used for validation is .*$/s,
+  // A list of causes: the first is enough. Before it stand the kind and name of the object.
+  /^.*\bis invalid: \[?/s,
+  /, (spec|metadata)\..*$/s,
+  /(?<=\bspec\.)spec\./,
+  /(?<=\b(Invalid|Duplicate|Unsupported) value: |\bNot found: )(\\?"(\\.|[^"\\])*"|[\w.]*\{.*?\}(?=:)|\[.*?\](?=:)|[^\s:,]+)/g,
+  // The places in lists, and numbers.
+  /\[\d+\]/g,
+  /(?<=^|\s)\d+(?=\s|$)/g,
 ];
 // The search asks for each word.
 const MAX_WORDS = 40;
