@@ -76,6 +76,27 @@ def offer_comma_list(values: Callable[[], Iterable[Candidate]]) -> Offer:
     return offer
 
 
+def offer_rules(incomplete: str) -> list[Candidate]:
+    """Offer codes and names of rules for the last word of a comma-separated list."""
+    return offer_comma_list(lambda: _keep_case(rules(), incomplete.rpartition(",")[2]))(incomplete)
+
+
+def offer_pages(incomplete: str) -> list[Candidate]:
+    """Offer the pages of `dractl rule`."""
+    return _keep_case(pages(), incomplete)
+
+
+def _keep_case(candidates: Iterable[Candidate], word: str) -> list[Candidate]:
+    """Spell the beginning of candidates as the user typed it, since codes have no case."""
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        name, *about = (candidate,) if isinstance(candidate, str) else candidate
+        if name.lower().startswith(word.lower()):
+            spelt = word + name[len(word) :]
+            kept.append((spelt, about[0]) if about else spelt)
+    return kept
+
+
 def releases() -> list[str]:
     """List Kubernetes' releases, the newest first."""
     from dractl.model.releases import RELEASES

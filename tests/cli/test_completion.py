@@ -55,6 +55,8 @@ def complete_in_bash(line: str, **environment: str) -> list[str]:
         ),
         ("dractl lint --select DRA70", {"DRA701", "DRA702"}),
         ("dractl lint --ignore DRA701,count-z", {"DRA701,count-zero"}),
+        ("dractl lint --select dra70", {"dra701", "dra702"}),
+        ("dractl rule dra7", {"dra701", "dra702"}),
         ("dractl rule device-in", {"device-in-use"}),
         ("dractl rule gpu.amd", {"gpu.amd.com"}),
         ("dractl completion ", {"bash", "zsh", "fish", "powershell"}),

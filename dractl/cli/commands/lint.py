@@ -132,7 +132,7 @@ Select = Annotated[
         "--select",
         metavar="CODES",
         help="Check only these rules: codes, names or prefixes (DRA7), comma-separated.",
-        autocompletion=completing.offer_comma_list(completing.rules),
+        autocompletion=completing.offer_rules,
     ),
 ]
 Ignore = Annotated[
@@ -141,7 +141,7 @@ Ignore = Annotated[
         "--ignore",
         metavar="CODES",
         help="Ignore these rules.",
-        autocompletion=completing.offer_comma_list(completing.rules),
+        autocompletion=completing.offer_rules,
     ),
 ]
 FailOn = Annotated[

@@ -33,7 +33,7 @@ Name = Annotated[
             "A code (DRA116) or its beginning, a name (count-zero), a reason (device-in-use), a"
             " driver."
         ),
-        autocompletion=completing.offer_lazily(completing.pages),
+        autocompletion=completing.offer_pages,
     ),
 ]
 Output = Annotated[str, output_option(FORMATS)]
