@@ -77,6 +77,8 @@ def test_a_cluster_of_forty_claims_fits_one_screen() -> None:
     text = upgrade_text.render(found, Canvas(width=100, unicode=True))
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 100
+    assert " …" not in text
+    assert "field cannot be modified once set" in " ".join(text.split())
     assert found.count("breaks") + found.count("changes") > 8
     for level, noun in (("breaks", "break"), ("changes", "behaviour change"), ("info", "note")):
         shown = len(re.findall(rf"^  {level.upper()} ", text, re.MULTILINE))

@@ -1,9 +1,9 @@
 """``dractl upgrade`` as text: a paragraph for each step, with breaking changes first."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from textwrap import shorten
 
 from dractl.model.abbreviation import abbreviate
 from dractl.model.releases import NEWEST, RELEASES
@@ -18,9 +18,13 @@ _MAX_ALIKE = 2
 """Number of findings with one code that a step shows without ``-v``; the others are only
 counted.
 """
-_MAX_MESSAGE = 170
-"""Number of characters of a finding that are printed without ``-v``: two lines of a terminal of 100
-columns. A server's message may be longer; an edit is printed whole.
+_LONG_MESSAGE = 170
+"""Number of characters, two lines of 100 columns, above which a step shows only one finding
+with the code without ``-v``.
+"""
+_PREEMPTION = re.compile(r"(?: [a-z ]+,)? preemption: 0/\d+ nodes are available: [^.]*\.")
+"""The sentence with which kube-scheduler ends each refusal (pkg/scheduler/framework/preemption,
+Preempt); it does not say why the pod does not fit.
 """
 _OPEN = 3
 """Number of subjects that are named as not compared; the others are counted."""
@@ -104,7 +108,8 @@ def _step(step: Step, canvas: Canvas, unchanged: str, *, every: bool) -> list[st
     findings = [one for one in step.findings if every or one.level != "info"]
     for _, alike in groupby(findings, key=lambda one: (one.level, one.code)):
         group = list(alike)
-        shown = group if every else group[:_MAX_ALIKE]
+        most = _MAX_ALIKE if len(group[0].message) <= _LONG_MESSAGE else 1
+        shown = group if every else group[:most]
         for finding in shown:
             lines += _finding(finding, canvas, every=every)
         hidden[group[0].level] += len(group) - len(shown)
@@ -117,10 +122,9 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
     names = abbreviate([*map(printable, finding.objects)], _MAX_OBJECTS if every else 1)
     about = f"{names}: " if names else ""
     indent = " " * 11
-    message = about + printable(finding.message)
-    first, *further_lines = _wrap_lines(
-        message if every else shorten(message, _MAX_MESSAGE, placeholder=" …"), canvas, indent
-    )
+    answer = finding.message if every else _PREEMPTION.sub("", finding.message)
+    message = about + printable(answer)
+    first, *further_lines = _wrap_lines(message, canvas, indent)
     label = finding.level.upper()
     lines = [
         "  "
