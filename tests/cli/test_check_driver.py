@@ -56,6 +56,16 @@ def test_exit_codes_are_those_of_lint(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(capsys, "before.yaml", "after.yaml", "--select", "device-renamed")[0] == 1
 
 
+def test_a_dump_has_objects_with_and_without_a_namespace(
+    snapshots: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "apiVersion: v1\nkind: ServiceAccount\nmetadata: "
+    accounts = [f"{head}{{name: a}}\n", f"{head}{{name: b, namespace: drivers}}\n"]
+    (snapshots / "dump.yaml").write_text("---\n".join([*accounts, ONE]))
+    printed = run(capsys, "--cluster", "-f", "dump.yaml")
+    assert printed.code in (0, 1), printed.err
+
+
 @pytest.mark.usefixtures("snapshots")
 def test_the_same_input_gives_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = (run(capsys, "before.yaml", "after.yaml", "-o", "json") for _ in range(2))

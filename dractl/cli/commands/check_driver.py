@@ -233,7 +233,7 @@ class _Output(Struct, frozen=True):
 
 def _sort_by_name(documents: Sequence[Document]) -> list[Document]:
     """Return documents in the order in which a server lists objects, whatever their files are."""
-    return sorted(documents, key=lambda one: (one.kind, one.namespace, one.name))
+    return sorted(documents, key=lambda one: (one.kind or "", one.namespace or "", one.name or ""))
 
 
 def _load(inputs: InputOptions, login: Login) -> Subject:
