@@ -302,11 +302,9 @@ class Quantity:
         if (
             self.format == "BinarySI"
             and exponent >= 0
-            and (exponent > 18 or abs(number := unscaled * _ten(exponent)) >= 1024)
+            and abs(number := unscaled * _ten(exponent)) >= 1024
         ):
-            mantissa, times = _strip_factors(
-                unscaled * _ten(exponent) if exponent > 18 else number, 1024
-            )
+            mantissa, times = _strip_factors(number, 1024)
             return f"{mantissa}{_BINARY_SUFFIX.get(times * 10, '')}"
         spare = exponent % 3
         mantissa, exponent = unscaled * _ten(spare), exponent - spare
