@@ -181,7 +181,8 @@ def configured(repository: Path, text: str, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("key", ["devices", "baseline"])
 @pytest.mark.parametrize(
-    "path", ["/dev/zero", "/proc/self/environ", "../secret.json", "link.json", "loop", "/"]
+    "path",
+    ["/dev/zero", "/proc/self/environ", "../secret.json", "../no.json", "link.json", "loop", "/"],
 )
 def test_nothing_outside_of_the_repository_is_read(
     path: str, key: str, repository: Path, capsys: pytest.CaptureFixture[str]
@@ -225,6 +226,18 @@ def test_a_folder_with_a_link_out_of_the_repository(
     code, error = configured(repository, 'devices = ["slices"]', capsys)
     assert code == 2
     assert "lint.devices: slices: x.yaml is outside of" in error
+
+
+def test_a_folder_with_too_many_files_is_refused(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dractl.lint.config.MAX_ENTRIES", 3)
+    (repository / "slices").mkdir()
+    for name in "ab":  # with the folder, three entries
+        (repository / "slices" / f"{name}.yaml").write_text("")
+    assert "too large" not in configured(repository, 'devices = ["slices"]', capsys)[1]
+    (repository / "slices" / "c.yaml").write_text("")
+    assert "at most" in configured(repository, 'devices = ["slices"]', capsys)[1]
 
 
 def test_file_of_excessive_size_is_refused(

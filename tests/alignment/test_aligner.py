@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from dractl.alignment import Alignment
+from dractl.alignment import Alignment, list_uses
 from dractl.alignment.aligner import find_requests
 from dractl.alignment.quality import Pair
 from dractl.cluster import ClusterState
 from dractl.cluster.rights import Rights, Unread
 from dractl.report.alignment.text import alignment_lines
-from tests.alignment.machines import DGX_GPUS, DGX_NICS, align_claim, allocated_claim, cluster
+from tests.alignment.machines import (
+    DGX_GPUS,
+    DGX_NICS,
+    align_claim,
+    allocated_claim,
+    cluster,
+    scheduler_of,
+)
 from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
 
 GPU_NIC, GPU_GPU = ("gpu", "nic"), ("gpu", "gpu")
@@ -191,6 +198,8 @@ def test_devices_on_several_nodes_have_no_best() -> None:
     alignment = align_claim(state)[GPU_GPU]
     assert alignment.pairs[0].level is None
     assert alignment.share is None
+    (use,) = list_uses(scheduler_of(state))
+    assert (use.node, use.share) == (None, None)
     assert "not on one node" in alignment.comparison_failure
 
 

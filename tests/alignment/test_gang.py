@@ -88,6 +88,12 @@ def test_a_single_pod_is_not_compared() -> None:
     assert align_gang(Aligner(scheduler_of(state)), [first_pod]) is None
 
 
+def test_a_pod_without_a_node_is_not_compared() -> None:
+    waiting = make_running_pod("train-2", "claim-train-2", "")
+    claim = allocated_claim("claim-train-2", "a", "train-2", gpu=["gpu-2"], nic=DGX_NICS[2:3])
+    assert align_pods(gang(DGX_NICS[2:4], waiting, claim)).rails.keys() == {"train-0", "train-1"}
+
+
 def test_explain_reports_the_rails_of_a_gang(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dractl.allocation import Features
-from dractl.capacity import MaxCopies, find_stranded_devices, find_subject, max_copies, place_copies
+from dractl.capacity import (
+    MaxCopies,
+    added_nodes,
+    find_stranded_devices,
+    find_subject,
+    max_copies,
+    place_copies,
+)
+from dractl.capacity.added_nodes import AddedNodes
 from dractl.capacity.placing import list_remaining_resources
 from dractl.capacity.what_if import add_nodes, keep_node, remove_object
+from dractl.cluster.sources import from_manifests
 from dractl.errors import InputError, UsageError
 from dractl.model.quantity import PLENTY
 from dractl.scheduler.attempt import Scheduler
@@ -659,3 +668,12 @@ def test_copies_of_a_workload_have_the_labels_of_its_template() -> None:
     nodes = [item for name in ("a", "b") for item in (node(name), gpus(name, "r", "r", "r"))]
     state = state_of(GPU, template("one", request("gpu", "gpu")), deployment, *nodes)
     assert fits(place_copies(find_subject(state, "deploy/web", "ml"), FEATURES)) == {"a": 1, "b": 1}
+
+
+def test_an_input_without_nodes_is_no_cluster_without_nodes() -> None:
+    """Only ``--add`` makes the added nodes the only ones."""
+    written = from_manifests([GPU])
+    machine = state_of(gpus("h", "r"))
+    additions = (AddedNodes("--add", "h", 2),)
+    assert not added_nodes.add_nodes(written, (), lambda _: machine).shows("Node")
+    assert added_nodes.add_nodes(written, additions, lambda _: machine).shows("Node")

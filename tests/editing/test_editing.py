@@ -274,6 +274,7 @@ def test_hover_shows_known_facts(text: str, expected: list[str]) -> None:
         "# a com|ment\n",
         "--|-\n",
         REQUEST + "        deviceClassName: unkno|wn",
+        REQUEST + "        count:\n          va|lue: 2",
         CEL + "tr|ue",
         CEL + ">-\n              // device.attributes['gpu.nvidia.com'].archi|tecture",
         CEL + ">-\n              \"device.attributes['gpu.nvidia.com'].archi|tecture\" == 'x'",

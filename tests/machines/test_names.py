@@ -571,3 +571,9 @@ def test_a_line_has_as_many_roots_as_it_has_of_one_product(line: str, roots: int
 def test_key_unknown_to_a_whole_machine_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--hardware: unknown key 'cpu'; did you mean cpus\?"):
         parse("p5.48xlarge,cpu=8")
+
+
+def test_a_numa_node_is_at_distance_10_from_itself() -> None:
+    """ACPI 6.5, 5.2.17 System Locality Distance Information Table: 10 is normalized to local access."""
+    nodes = machine("dgx-h100").numa_nodes
+    assert [item.distances for item in nodes] == [(10, 21), (21, 10)]

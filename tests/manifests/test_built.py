@@ -95,3 +95,21 @@ def test_field_added_by_an_operation_is_located(tmp_path: Path, inline: bool) ->
     assert found == [
         ("DRA003", "kustomization.yaml" if inline else "patch.yaml", 5 if inline else 2)
     ]
+
+
+def test_kustomizations_that_refer_to_each_other_and_not_to_devices_are_not_built(
+    tmp_path: Path,
+) -> None:
+    parts = {"root": "a", "a": "b", "b": "a"}
+    for name, part in parts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text(f"resources: [../{part}]\n")
+    paths = [str(tmp_path / name / "kustomization.yaml") for name in parts]
+    roots: list[str] = []
+
+    def build(root: str) -> Rendered:
+        roots.append(root)
+        return Rendered(None, base=root)
+
+    whole = add_built_objects(load([str(tmp_path)]), paths, build, lambda _: True)
+    assert (roots, whole.skipped) == ([], ())

@@ -157,6 +157,12 @@ def test_a_character_of_a_json_string(one) -> None:
     assert columns == [21, 22, 24, 30, 42, 43]
 
 
+def test_the_first_character_beyond_the_basic_plane_is_one_in_json(one) -> None:
+    """U+10000 is the pair of the least surrogates (RFC 8259, section 7)."""
+    document = one('{"kind": "K", "a": "\\ud800\\udc00y"}')
+    assert [document.locate(("a",), offset=number).column for number in range(3)] == [21, 33, 34]
+
+
 # --- properties --------------------------------------------------------------------------------------------------
 
 CHARACTERS = st.one_of(

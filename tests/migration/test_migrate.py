@@ -472,6 +472,15 @@ def test_json_stays_json_and_keeps_its_layout(newline: str) -> None:
     assert migrated(after).after == after
 
 
+def test_objects_follow_a_file_of_several_json_objects_at_its_margin() -> None:
+    other = json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}, indent=2)
+    pod = json.dumps(json.loads(POD_JSON), indent=2)
+    after = migrated(f"{pod}\n{other}\n").after
+    made = after.partition(f"{other}\n")[2]
+    assert made == json.dumps(json.loads(made), indent=2) + "\n"
+    assert json.loads(made)["kind"] == "ResourceClaimTemplate"
+
+
 def test_json_without_spaces_gets_none() -> None:
     pod = json.loads(POD_JSON) | {
         "metadata": {"name": "a", "annotations": {"x": '{"a": 1, "b": 2}'}}

@@ -434,3 +434,22 @@ def test_public_classes_have_docstrings(name: str) -> None:
     if isinstance(value, type):
         assert value.__doc__
         assert not value.__doc__.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "plain"),
+    [
+        ({"a": {"int": 1}, "b": {"version": "1.2.3"}}, True),
+        ({"a": {"version": "one"}}, False),
+        ({"a": {"int": 1, "string": "x"}}, False),
+        ({"a": {}}, False),
+        ({"a": "x"}, False),
+        ({"a": None}, False),
+    ],
+)
+def test_attributes_that_every_release_can_convert(attributes: Any, plain: bool) -> None:
+    devices = [{"name": "d", "attributes": attributes}]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "x.example.com", "pool": pool, "nodeName": "n", "devices": devices}
+    (device,) = decode(resource("ResourceSlice", spec)).spec.devices
+    assert device.is_plain is plain

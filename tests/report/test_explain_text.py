@@ -13,7 +13,12 @@ from dractl.explain import Explainer, Explanation, find_all_waiting, find_subjec
 from dractl.explain.answer import Fix, Obstacle, Reason, Relief, Subject
 from dractl.explain.reasons.headline import Clauses
 from dractl.report.canvas import Canvas
-from dractl.report.explain import opening as explain_opening, overview, text as explain_text
+from dractl.report.explain import (
+    matrix_html,
+    opening as explain_opening,
+    overview,
+    text as explain_text,
+)
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -316,6 +321,22 @@ def test_a_fix_for_several_workloads_counts_the_replicas_of_each() -> None:
         "    fix for both: end x",
         "2 more fixes: -v shows each subject in full",
     ]
+
+
+def test_the_fix_for_most_pods_stays_on_a_small_screen() -> None:
+    """One workload of four pods comes before three pods."""
+    several = [waiting(name, Fix("end b", ()), 1) for name in "bcd"]
+    answers = [waiting("a", Fix("end a", ()), 4), *several, waiting("e", Fix("end e", ()), 2)]
+    lines = overview.table(answers, Canvas(80), screen=10).splitlines()
+    assert [line for line in lines if "fix" in line] == [
+        "    fix: end a",
+        "2 more fixes: -v shows each subject in full",
+    ]
+
+
+def test_reasons_of_a_matrix_have_letters_as_columns_of_a_spreadsheet() -> None:
+    names = [matrix_html._letter(number) for number in (0, 25, 26, 51, 52, 701, 702)]
+    assert names == ["a", "z", "aa", "az", "ba", "zz", "aaa"]
 
 
 def test_a_code_without_room_beside_the_subject_is_printed_before_the_message() -> None:

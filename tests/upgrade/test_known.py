@@ -124,6 +124,16 @@ def test_nodes_are_a_step_after_the_control_plane() -> None:
     assert found.steps[-1].before == ("drain node-1, node-2 one by one (kubelet 1.35, 1.36)",)
 
 
+def test_the_faults_of_the_last_release_belong_to_the_last_step() -> None:
+    found = plan(UpgradeInput((), state_of(node("v1.34.9"))), "1.34", "1.36")
+    faulty = [
+        step.step
+        for step in found.steps
+        if any(one.message.startswith("kube-scheduler before 1.36.3") for one in step.findings)
+    ]
+    assert faulty == ["Kubernetes 1.36"]
+
+
 def test_kernels_are_information() -> None:
     """TUM-DSE/doctor-cluster-config#1795: with NICs that no object names."""
     one = node("v1.37.2")

@@ -99,6 +99,12 @@ def test_a_name_not_known_of_a_preview_is_a_doubt(
     assert errors(value, Target.of("1.37"))
 
 
+def test_a_value_unlike_all_known_ones_is_listed_with_these() -> None:
+    """resource/v1/types.go DeviceAllocationMode."""
+    (violation,) = doubts(exactly(allocationMode="Zzz"))
+    assert violation.message.endswith("(known: All, ExactCount)")
+
+
 def test_a_misspelt_name_is_suggested_and_nothing_is_built_on_it() -> None:
     value = claim({"exactly": {"deviceClasName": "gpu.example.com", "count": 1}})
     (violation,) = validate(value, PREVIEW)

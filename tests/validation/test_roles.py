@@ -151,6 +151,24 @@ def test_companions_share_an_account() -> None:
     assert companions(one, [one, two, three], []) == [two, three]
 
 
+def test_roles_of_another_namespace_are_no_companions() -> None:
+    """A RoleBinding binds a Role of its own namespace (rbac/v1 RoleRef)."""
+    one, two = (role(kind="Role", name=name, namespace="drivers") for name in "ab")
+    elsewhere = role(kind="Role", name="b", namespace="other")
+    bindings = [
+        binding_of(
+            {
+                "kind": "RoleBinding",
+                "metadata": {"name": name, "namespace": "drivers"},
+                "roleRef": {"kind": "Role", "name": name},
+                "subjects": [{"kind": "ServiceAccount", "name": "plugin"}],
+            }
+        )
+        for name in "ab"
+    ]
+    assert companions(one, [one, two, elsewhere], [b for b in bindings if b is not None]) == [two]
+
+
 def test_an_administrator_may_do_everything() -> None:
     lone = role(STATUS, name="a")
     others = companions(lone, [lone], [bound("a", "plugin"), bound("cluster-admin", "plugin")])

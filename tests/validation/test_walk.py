@@ -206,6 +206,10 @@ def test_a_wrong_type_is_reported_in_the_words_of_go(
             'parsing time "2026-02-29T00:00:00Z": day out of range',
         ),
         (
+            {"taints": [{"timeAdded": "2100-02-29T00:00:00Z"}]},
+            'parsing time "2100-02-29T00:00:00Z": day out of range',
+        ),
+        (
             {"taints": [{"timeAdded": "2026-13-01T00:00:00Z"}]},
             'parsing time "2026-13-01T00:00:00Z": month out of range',
         ),

@@ -62,6 +62,23 @@ def test_shared_root_may_be_declared() -> None:
     assert find(text, "cluster-autoscaler") == []
 
 
+@pytest.mark.parametrize(
+    ("attribute", "codes"),
+    [
+        ("gpu.nvidia.com/driverVersion", []),
+        ("gpu.nvidia.com/addressingMode", ["DRA762"]),
+        ("gpu.example.org/board", []),
+    ],
+)
+def test_constraints_that_karpenter_on_aws_does_not_list(attribute: str, codes: list[str]) -> None:
+    """aws/karpenter-provider-aws website, Supported Attributes by Driver: those of gpu.nvidia.com and dra.net."""
+    text = claim(
+        "a gpu.example.org\nb gpu.example.org", f"constraints:\n- matchAttribute: {attribute}"
+    )
+    found = find(text, "karpenter")
+    assert [finding.code for finding in found if finding.code == "DRA762"] == codes
+
+
 GPU = 'device.attributes["gpu.nvidia.com"]'
 
 
