@@ -3,7 +3,7 @@
 import re
 
 _MARKS = ("earer ", "EARER ", "asic ", "BASIC ", "=", "://", "eyJ")
-"""Strings one of which occurs in every text with a secret; searching for them is fast."""
+"""Every text with a secret contains one of these strings; a search for them is fast."""
 _PATTERN = r"""(?ix)
     (?P<name>
         \b(?:bearer|basic)\ +

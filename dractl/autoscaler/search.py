@@ -19,7 +19,7 @@ MAX_STATES = 400_000
 """The number of states after which the outcome stays undecided."""
 
 TRIES_OF_A_FAILURE = 20
-"""The cost of a try in which a selector fails, in ordinary tries.
+"""A device on which a selector fails costs as much time as this number of other devices.
 
 Karpenter evaluates such a selector anew each time.
 

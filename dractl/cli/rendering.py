@@ -125,8 +125,8 @@ class Rendering:
         files: Iterable[str] = (),
         overlay: Mapping[str, bytes] = _NO_OVERLAY,
     ) -> Inputs:
-        """Add the objects that Flux and Argo CD apply of the input. Also add the objects of the
-        other kustomizations among ``files``, and of the kustomizations that the input belongs to.
+        """Add to an input the objects that Flux and Argo CD apply, the objects of the other
+        kustomizations among ``files``, and of the kustomizations to which the input belongs.
         """
         inputs, delivered = self._deliver(inputs, target, overlay)
         candidates = [

@@ -84,7 +84,7 @@ def function(name: str) -> Callable[..., Any]:
 def _list_options(group: type[OptionGroup]) -> Iterator[Parameter]:
     """Yield the options of a group, under its heading unless they name another."""
     hints = get_type_hints(group, include_extras=True)
-    # Not msgspec's fields, which evaluates the annotations once more
+    # msgspec.structs.fields would evaluate the annotations once more.
     for name, default in zip(group.__struct_fields__, group.__struct_defaults__, strict=True):
         kind, option = get_args(hints[name])
         if isinstance(option, OptionInfo) and option.rich_help_panel is None:

@@ -219,9 +219,10 @@ def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[Sp
 
 
 def _lacks_fields(contents: Sequence[Any], branch: _Branch) -> bool:
-    """Return True if the values of a map's keys certainly have no field of the branch.
+    """Return True if no value in maps has a field of the branch; False if that is uncertain.
 
-    Their keys are joined without a look at each value, since few of a million attributes are lists.
+    Only few of a million attributes are lists, so one set of all the values' keys is compared,
+    which is faster than a search in each value.
     """
     if not branch.is_map:
         return False

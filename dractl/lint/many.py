@@ -57,9 +57,9 @@ def lint_listed(
                 return report_before
         others = needs_of_batches(team.ask()) if len(batches) > 1 else None
         report = report_of(team.ask(others), terms)
-    same_library = (
-        why_not() == reason
-    )  # without this, selectors could not be compiled, and the key does not contain that fact
+    # If the library was found to be unusable during the run, selectors were not compiled; the key
+    # of the report does not show that.
+    same_library = why_not() == reason
     if cache is not None and same_library and not any(item.unread for item in report.skipped):
         cache.put(key, report)
     return report

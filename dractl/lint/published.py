@@ -290,7 +290,7 @@ class RequestDevices(Struct, frozen=True):
         return self.driver.rows(kind).get(name)
 
     def narrow(self, selectors: Iterable[Program]) -> RequestDevices:
-        """Return the devices after further selectors; the same devices if the selectors would
+        """Return the devices that further selectors leave; the same devices if the selectors would
         accept no type (DRA721).
         """
         types = types_left(self.driver, selectors)

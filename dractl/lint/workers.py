@@ -48,8 +48,8 @@ class Team(Generic[Value]):
     """One generator for each value, made by ``work``: the first in this process, and each of the
     others in a process of its own.
 
-    Their values are pickled. An exception of a generator is raised here; WorkerDied if its process
-    ends otherwise.
+    Their values are pickled. An exception of a generator is raised here. If a process ends without
+    one, WorkerDied is raised.
     """
 
     def __init__(
@@ -124,7 +124,10 @@ def _end_with_parent() -> None:
 
 
 def _continue(number: int, sent: Sequence[Any] | None) -> tuple[int, Any]:
-    """Return the next step of this child; its first call fixes the number of its value."""
+    """Return the number of this child's value, and the next step of its work.
+
+    The first call in a child decides which value it works on.
+    """
     work, values, barrier = _given
     barrier.wait()  # each child waits here, so that every one of them gets exactly one number
     if not _own:

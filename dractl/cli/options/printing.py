@@ -35,8 +35,8 @@ OutputFile = Annotated[
 
 
 class Printing(OptionGroup, frozen=True):
-    """The place and the form of a subcommand's output. Each subcommand takes all of them, even if
-    it has no more to show.
+    """The place and the form of a subcommand's output. Each subcommand takes all these options,
+    even if ``-v`` shows no more than without it.
     """
 
     heading: ClassVar[str] = OUTPUT
