@@ -372,8 +372,8 @@ def _add_int64(left: Int64Amount, right: Int64Amount) -> Int64Amount | None:
     exponent = min(left[1], right[1])
     if max(left[1], right[1]) - exponent > _INT64_DIGITS:
         return None
-    parts = [unscaled * _ten(power - exponent) for unscaled, power in (left, right)]
-    return (sum(parts), exponent) if all(map(_is_int64, (*parts, sum(parts)))) else None
+    a, b = left[0] * _ten(left[1] - exponent), right[0] * _ten(right[1] - exponent)
+    return (a + b, exponent) if _is_int64(a) and _is_int64(b) and _is_int64(a + b) else None
 
 
 def _quantity(

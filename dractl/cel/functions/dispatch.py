@@ -60,9 +60,18 @@ def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[...,
                 (implementation.operands, changed if release >= since else implementation.run)
             )
 
+    chosen: dict[tuple[type, ...], Callable[..., Any]] = {}
+    # The type of a list does not say of what it is a list
+    by_type = not any(isinstance(wanted, ListOf) for types, _ in candidates for wanted in types)
+
     def call(*operands: Any) -> Any:
+        kinds = tuple(map(type, operands))
+        if kinds in chosen:
+            return chosen[kinds](*operands)
         for types, run in candidates:
             if len(types) == len(operands) and all(map(_fits, operands, types)):
+                if by_type:
+                    chosen[kinds] = run
                 return run(*operands)
         raise _no_overload(function, operands)
 

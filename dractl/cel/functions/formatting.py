@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -36,7 +37,8 @@ class Clause(Struct, frozen=True):
     """The error of an invalid clause."""
 
 
-def parse(template: str) -> list[str | Clause]:
+@lru_cache(256)
+def parse(template: str) -> tuple[str | Clause, ...]:
     """Return the literal parts and the clauses, up to the first faulty clause."""
     parts: list[str | Clause] = []
     i = 0
@@ -58,7 +60,7 @@ def parse(template: str) -> list[str | Clause]:
         if clause.fault:
             break
         i = match.end()
-    return parts
+    return tuple(parts)
 
 
 def _parse_clause(precision: str | None, letter: str) -> Clause:

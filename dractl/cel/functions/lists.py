@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from functools import cmp_to_key, partial, reduce
+from itertools import chain
 from typing import Any
 
 from dractl.cel import values as v
@@ -62,8 +63,15 @@ def numbers_strict(count: int) -> list[int]:
     return numbers(count)
 
 
+def _are_plain(*lists: list[Any]) -> bool:
+    """Return True if all elements are ints, or all are strings: what is equal has one hash."""
+    return set(map(type, chain(*lists))) in ({int}, {str})
+
+
 @overload("list_distinct", list)
 def distinct(elements: list[Any]) -> list[Any]:
+    if _are_plain(elements):
+        return list(dict.fromkeys(elements))
     unique: list[Any] = []
     for element in elements:
         if not any(_is_equal(element, other) for other in unique):
@@ -156,15 +164,21 @@ def includes_bounded(target: Any, wanted: Any) -> bool:
 
 @overload("list_sets_contains_list", list, list)
 def sets_contains(whole: list[Any], part: list[Any]) -> bool:
+    if _are_plain(whole, part):
+        return set(part) <= set(whole)
     return all(v.contains(element, whole) for element in part)
 
 
 overload("list_sets_equivalent_list", list, list)(
     lambda a, b: sets_contains(a, b) and sets_contains(b, a)
 )
-overload("list_sets_intersects_list", list, list)(
-    lambda a, b: any(v.contains(element, b) for element in a)
-)
+
+
+@overload("list_sets_intersects_list", list, list)
+def sets_intersect(a: list[Any], b: list[Any]) -> bool:
+    if _are_plain(a, b):
+        return not set(a).isdisjoint(b)
+    return any(v.contains(element, b) for element in a)
 
 
 def _sum(elements: list[Any], zero: Any) -> Any:
