@@ -514,6 +514,30 @@ def devices(nodes: int, per_node: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
+def counted(nodes: int, expression: str) -> dict[str, Any]:
+    """Make a cluster of :func:`devices` in which no two devices have the same attributes, and the
+    pod wants devices with the expression.
+    """
+    cluster = devices(nodes, 8)
+    items = cluster["items"]
+    slices = [item for item in items if item["kind"] == "ResourceSlice"]
+    published = [device for item in slices for device in item["spec"]["devices"]]
+    for index, device in enumerate(published):
+        device["attributes"]["index"] = {"int": index}
+    for item in items:
+        if item["kind"] == "ResourceClaimTemplate":
+            (request,) = item["spec"]["spec"]["devices"]["requests"]
+            request["exactly"]["selectors"] = [{"cel": {"expression": expression}}]
+    return cluster
+
+
+# About the most rounds for which the API server accepts the expression
+EXPENSIVE_SELECTOR = (
+    "lists.range(266).all(x, lists.range(266).all(y,"
+    ' x * y - 1 != -5 - device.attributes["gpu.nvidia.com"].index))'
+)
+
+
 def publication(count: int, generation: int) -> dict[str, Any]:
     """Make the slices of a driver with ``count`` devices, eight per node.
 

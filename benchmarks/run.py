@@ -160,6 +160,14 @@ def tables(peers: Peers) -> list[Table]:
         dump = str(inputs.write(folder / "faults.json", explain.six_faults(300)))
         return {"dractl": [*DRACTL, "explain", "-f", dump, "pod/train-0"]}
 
+    def expensive_selector(folder: Path) -> Mapping[str, Sequence[str]]:
+        expression = inputs.EXPENSIVE_SELECTOR
+        dump = str(inputs.write(folder / "counted.json", inputs.counted(250, expression)))
+        return {
+            "explain": [*DRACTL, "explain", "--isolated", "-f", dump, "pod/train-0"],
+            "cel": [*DRACTL, "cel", expression, "--isolated", "--devices", dump],
+        }
+
     def matrix(folder: Path) -> Mapping[str, Sequence[str]]:
         claims = str(inputs.write(folder / "claims.json", explain.distinct_claims(200)))
         ask = [*DRACTL, "explain", "--isolated", claims, "-o", "csv"]
@@ -367,6 +375,14 @@ def tables(peers: Peers) -> list[Table]:
             "label, an amount of memory, a class, a device and a PCIe root that no node has.",
             several_faults,
             (Goal("dractl", "cpu", 3),),
+        ),
+        Table(
+            "An expensive selector",
+            "A selector with 70,756 rounds of loops, whose estimated cost is just below the limit "
+            "of the API server, on 2,000 devices. Every device has other values of the attribute "
+            "that it reads.",
+            expensive_selector,
+            (Goal("explain", "cpu", 5), Goal("cel", "cpu", 5)),
         ),
         Table(
             "A matrix",
