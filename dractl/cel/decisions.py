@@ -10,6 +10,11 @@ from dractl.cel.lookups import Lookup
 from dractl.cel.tracing import Trace, show
 from dractl.cel.values import Optional
 
+MAX_TRACES = 200
+"""Number of sub-evaluations in which a decision is searched; the further rounds of a loop only give
+its result.
+"""
+
 
 class ReadValue(Struct, frozen=True):
     """A part of the device that was read: ``device.driver``, or an attribute or capacity by

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from dractl.cel import values as v
+from dractl.cel import invariants, values as v
 from dractl.cel.ast import (
     Call,
     Comprehension,
@@ -26,20 +26,26 @@ from dractl.cel.ast import (
     Select,
     StructLiteral,
 )
+from dractl.cel.bounds import predicate_bounds
+from dractl.cel.closures import Bounds, Frame, Run, put, remember, remember_loop
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
+from dractl.cel.loops import Accumulation, Loop, quantify, repeat
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
 from dractl.model import Quantity, Version
 
 T = TypeVar("T")
-Frame = list[Any]
-"""Slot 0 is the device's View, slot 1 the cost of the loops so far, then one slot for each variable
-in scope.
-"""
 
-Run = Callable[[Frame], Any]
-Observer = Callable[[Node, Run], Run]
-"""Wraps the closure of a sub-expression that is written in the source."""
+
+class Observer(Protocol):
+    """The additions of an explanation to the closures."""
+
+    def observe(self, node: Node, run: Run) -> Run:
+        """Wrap the closure of a sub-expression that is written in the source."""
+
+    def observe_loop(self, run: Run, plain: Run) -> Run:
+        """Wrap the closure of a loop; ``plain`` is the same loop whose parts are not observed."""
+
 
 _FIRST_SLOT = 2
 
@@ -48,7 +54,7 @@ def build(root: Node, release: int, observer: Observer | None = None) -> Run:
     """Return the closure of an expression. It accepts a :func:`frame` and raises CelError or
     Aborted.
     """
-    return _Builder(release, observer).build(root)
+    return _Builder(root, release, observer).build(root)
 
 
 def frame(view: Any) -> Frame:
@@ -68,39 +74,81 @@ class _Lazy:
     def get(self, f: Frame) -> Any:
         run = self.run
         if run is not None:
-            self.run = None
             try:
                 self.value = run(f)
             except CelError as error:
                 self.error = error
+            self.run = None
         if self.error is not None:
             raise self.error
         return self.value
 
 
-class _LoopBody(Struct, frozen=True):
+class _Variable(Struct, frozen=True):
+    slot: int
+    kind: str
+    """One of ``value``, ``accumulator`` and ``lazy``."""
+    level: int
+    """See :mod:`dractl.cel.invariants`."""
+
+
+class _Round(Struct, frozen=True):
+    """The closures of one round of a loop."""
+
+    condition: Run | None
+    """None if it is always true, or part of the step."""
+    step: Run
+    bounds: Bounds | None
+
+
+class _Body(Struct, frozen=True):
     """The closures of a loop."""
 
-    slots: tuple[int, ...]
-    """The slots of the loop variables."""
-    condition: Run
-    step: Run
+    loop: Loop
+    round: _Round
     result: Run
 
 
 class _Builder:
-    def __init__(self, release: int, observer: Observer | None) -> None:
+    def __init__(self, root: Node, release: int, observer: Observer | None) -> None:
         self.release = release
         self.observer = observer
-        self.scope: dict[
-            str, tuple[int, str]
-        ] = {}  # name -> slot, kind ("value", "accumulator", "lazy")
+        self.scope: dict[str, _Variable] = {}
         self.slots = _FIRST_SLOT
         self.hidden: set[int] = set()
+        self.dependencies = invariants.dependencies(root)
+        self.remembered: list[list[int]] = []  # the slots that each of the enclosing loops keeps
+        # A sub-expression of a lower level is evaluated more often than its value changes
+        self.ceiling = invariants.DEVICE_LEVEL
 
     def build(self, node: Node) -> Run:
+        if self.observer is not None:
+            run = self._plain(node)
+            return run if id(node) in self.hidden else self.observer.observe(node, run)
+        level = self._level(node)
+        if level >= self.ceiling or isinstance(node, (Const, Ident)):
+            return self._plain(node)
+        outer, self.ceiling = self.ceiling, level
         run = self._plain(node)
-        return run if self.observer is None or id(node) in self.hidden else self.observer(node, run)
+        self.ceiling = outer
+        recall = remember_loop if self.dependencies[id(node)].loops else remember
+        if level == invariants.EXPRESSION_LEVEL:
+            return recall(run, 0, [None])
+        slot = self._new_slot()
+        # The loop whose variables are the next level's
+        self.remembered[level - invariants.DEVICE_LEVEL].append(slot)
+        return recall(run, slot, None)
+
+    def _level(self, node: Node) -> int:
+        def level_of_variable(name: str) -> int | None:
+            return self.scope[name].level if name in self.scope else None
+
+        return invariants.level_of(self.dependencies[id(node)].names, level_of_variable)
+
+    def _new_slot(self) -> int:
+        # Slots are not reused, since a lazy value may be computed in any scope below its own
+        self.slots += 1
+        return self.slots - 1
 
     def _plain(self, node: Node) -> Run:
         match node:
@@ -118,7 +166,9 @@ class _Builder:
             case MapLiteral():
                 return self._map(node)
             case Comprehension():
-                return self._bind(node) if node.binds else self._loop(node)
+                if node.binds:
+                    return self._bind(node)
+                return self._loop(node) if self.observer is None else self._loop_with_observer(node)
             case StructLiteral():
                 built = [(name, self.build(value)) for name, value, _ in node.fields]
                 return lambda f: messages.construct(
@@ -131,7 +181,7 @@ class _Builder:
     def _ident(self, node: Ident) -> Run:
         name = node.name
         if name in self.scope:
-            slot, kind = self.scope[name]
+            slot, kind = self.scope[name].slot, self.scope[name].kind
             if kind == "value":
                 return self._resolve_again(lambda f: f[slot])
             if kind == "lazy":
@@ -140,7 +190,7 @@ class _Builder:
             def read_accumulator(f: Frame) -> Any:
                 value = f[slot]
                 if type(value) is CelError:
-                    raise value
+                    raise value.with_traceback(None)
                 return value
 
             return self._resolve_again(read_accumulator)
@@ -275,6 +325,12 @@ class _Builder:
                     return value == text if type(value) is str else v.equal(value, text)
 
                 return equals
+        if node.function in operators.PLAIN_COMPARISONS:
+            plain = operators.PLAIN_COMPARISONS[node.function]
+            binary = operators.compare_plain(plain, binary)
+        elif node.function in operators.PLAIN_ARITHMETIC:
+            plain = operators.PLAIN_ARITHMETIC[node.function]
+            binary = operators.compute_plain(plain, binary)
         return _strict(binary, left, right)
 
     def _logical(self, node: Call) -> Run:
@@ -440,74 +496,112 @@ class _Builder:
 
     def _bind(self, node: Comprehension) -> Run:
         init = self.build(node.init)
+        loops = self.dependencies[id(node.init)].loops
+        level = invariants.VARYING if loops else self._level(node.init)
         (slot,), result = self._build_in_scope(
-            ((node.accumulator, "lazy"),), lambda: self.build(node.result)
+            (node.accumulator,), "lazy", level, lambda: self.build(node.result)
         )
 
         def run(f: Frame) -> Any:
-            _put(f, slot, _Lazy(init))
+            put(f, slot, _Lazy(init))
             return result(f)
 
         return run
+
+    def _loop_with_observer(self, node: Comprehension) -> Run:
+        observer, self.observer = self.observer, None
+        plain = self._loop(node)
+        self.observer = observer
+        assert observer is not None
+        return observer.observe_loop(self._loop(node), plain)
 
     def _loop(self, node: Comprehension) -> Run:
         self._hide(node)
         container = self.build(node.range)
         empty_list = isinstance(node.init, ListLiteral) and not node.init.elements
-        init = self.build(node.init)
+        init = (lambda _: []) if empty_list else self.build(node.init)
         names = (node.variable, node.second) if node.second else (node.variable,)
-        accumulator = ((node.accumulator, "accumulator"),)
-        variables = tuple((name, "value") for name in names)
-
-        def build_body() -> _LoopBody:
-            slots, (condition, step) = self._build_in_scope(
-                variables, lambda: (self.build(node.condition), self._step(node))
-            )
-            return _LoopBody(slots, condition, step, self.build(node.result))
-
-        (total,), body = self._build_in_scope(accumulator, build_body)
-        slots, condition, step, result = body.slots, body.condition, body.step, body.result
-        always = isinstance(node.condition, Const) and node.condition.value is True
-        two = len(slots) == 2
-        slot = slots[0]
+        level = invariants.DEVICE_LEVEL + len(self.remembered) + 1
+        predicate = None if self.observer else self._flat_predicate(node)
         weight = _weight(node.condition) + _weight(node.step)
 
-        def run(f: Frame) -> Any:
-            over: Any = container(f)
-            items: Any = v.pairs(over) if two else v.elements(over)
-            _put(f, slots[-1], None)
-            f[total] = [] if empty_list else init(f)
-            for item in items:
-                f[1] += weight
-                if f[1] > v.COST_LIMIT:
-                    raise v.cost_exceeded()
-                if two:
-                    f[slot], f[slot + 1] = item
-                else:
-                    f[slot] = item
-                if not always and condition(f) is False:
-                    break
-                try:
-                    f[total] = step(f)
-                except CelError as error:
-                    f[total] = error
-            return result(f)
+        def build_body() -> _Body:
+            outer, self.ceiling = self.ceiling, level
+            self.remembered.append([])
+            slots, each = self._build_in_scope(
+                names, "value", level, lambda: self._round(node, predicate, level)
+            )
+            remembered = tuple(self.remembered.pop())
+            self.ceiling = outer
+            loop = Loop(container, slots, remembered, weight)
+            return _Body(loop, each, self.build(node.result))
 
-        return run
+        (total,), body = self._build_in_scope((node.accumulator,), "accumulator", level, build_body)
+        loop, each = body.loop, body.round
+        if predicate is not None:
+            return quantify(loop, each.step, _has_value(node.init, False), each.bounds)
+        settles = self.observer is None and self._settles(node)
+        return repeat(
+            loop,
+            Accumulation(total, init, each.condition, each.step, body.result, settles, each.bounds),
+        )
+
+    def _round(self, node: Comprehension, predicate: Node | None, level: int) -> _Round:
+        def constant(part: Node) -> Run | None:
+            return self.build(part) if self._level(part) < level else None
+
+        change = predicate or (None if self.observer else self._change(node))
+        bounds = (
+            predicate_bounds(change, node.variable, constant)
+            if change is not None and not node.second
+            else None
+        )
+        if predicate is not None:
+            return _Round(None, self.build(predicate), bounds)
+        always = _has_value(node.condition, True)
+        return _Round(None if always else self.build(node.condition), self._step(node), bounds)
+
+    def _change(self, node: Comprehension) -> Node | None:
+        """Return the condition without which a round does nothing, as in filter and exists_one."""
+        if not (_has_value(node.condition, True) and _may_keep(node)):
+            return None
+        condition = node.step.children()[0]
+        return None if self.dependencies[id(condition)].loops else condition
+
+    def _flat_predicate(self, node: Comprehension) -> Node | None:
+        """Return the predicate of ``all`` and ``exists`` if it has neither a loop nor always the
+        same value.
+        """
+        step = node.step
+        if not (
+            isinstance(step, Call)
+            and step.function in ("_&&_", "_||_")
+            and _is_variable(step.args[0], node.accumulator)
+            and _is_variable(node.result, node.accumulator)
+            and isinstance(node.init, Const)
+            and node.init.value is (step.function == "_&&_")
+        ):
+            return None
+        return None if self.dependencies[id(step)].loops or self._settles(node) else step.args[1]
+
+    def _settles(self, node: Comprehension) -> bool:
+        """Return True if every round with the same accumulator has the same result and cost."""
+        names = self.dependencies[id(node.condition)].names | self.dependencies[id(node.step)].names
+        shared = any(
+            name in self.scope and self.scope[name].level == invariants.VARYING for name in names
+        )
+        return not shared and not names & {node.variable, node.second}
 
     def _step(self, node: Comprehension) -> Run:
         """Return the step of a loop; an append to the accumulator is done in place."""
         step = node.step
-        if not (
-            isinstance(step, Call)
-            and step.function == "_?_:_"
-            and _is_variable(step.args[2], node.accumulator)
-        ):
+        if not _may_keep(node):
             return self._append(step, node.accumulator) or self.build(step)
-        append = self._append(step.args[1], node.accumulator)
+        condition, change, accumulator = step.children()
+        append = self._append(change, node.accumulator)
         if append is None:
             return self.build(step)
-        return _choose_branch(self.build(step.args[0]), append, self.build(step.args[2]))
+        return _choose_branch(self.build(condition), append, self.build(accumulator))
 
     def _append(self, node: Node, accumulator: str) -> Run | None:
         """Build ``accumulator + [element]``, which the macros map, filter and transformList expand
@@ -532,19 +626,16 @@ class _Builder:
         return append
 
     def _build_in_scope(
-        self, variables: tuple[tuple[str, str], ...], inside: Callable[[], T]
+        self, names: tuple[str, ...], kind: str, level: int, inside: Callable[[], T]
     ) -> tuple[tuple[int, ...], T]:
         """Build something with variables in scope; also return the slots of these variables."""
         outer = dict(self.scope)
-        slots = []
-        for name, kind in variables:
-            self.scope[name] = (self.slots, kind)
-            slots.append(self.slots)
-            self.slots += 1
+        slots = tuple(self._new_slot() for _ in names)
+        for name, slot in zip(names, slots, strict=True):
+            self.scope[name] = _Variable(slot, kind, level)
         result = inside()
-        # Slots are not reused, since a lazy value may be computed in any scope below its own
         self.scope = outer
-        return tuple(slots), result
+        return slots, result
 
     def _hide(self, node: Comprehension) -> None:
         """Mark the nodes that a macro added, so that they are not observed: nobody wrote them."""
@@ -646,11 +737,18 @@ def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
     return call
 
 
-def _put(f: Frame, slot: int, value: Any) -> None:
-    """Set a variable; the frame grows to fit it."""
-    while len(f) <= slot:
-        f.append(None)
-    f[slot] = value
+def _has_value(node: Node, value: bool) -> bool:
+    return isinstance(node, Const) and node.value is value
+
+
+def _may_keep(node: Comprehension) -> bool:
+    """Return True for the step ``condition ? change : accumulator``."""
+    step = node.step
+    return (
+        isinstance(step, Call)
+        and step.function == "_?_:_"
+        and _is_variable(step.args[2], node.accumulator)
+    )
 
 
 def _is_variable(node: Node, name: str) -> bool:

@@ -138,7 +138,9 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         """Return the evaluation, sub-expression by sub-expression. ValueError when the expression
         does not compile.
         """
-        return tracing.trace(self._tree, self.declarations, driver, device)
+        return tracing.Tracer(self._tree, self.declarations, tracing.MAX_TRACES).trace(
+            driver, device
+        )
 
     def decision(self, driver: str, device: DeviceLike) -> Decision:
         """Return the part of the expression that made it true, false or an error on a device, and
@@ -149,7 +151,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         key = None if fields is None else view.memory_key(fields)
         decision = None if key is None else self._decisions.get(key)
         if decision is None:
-            decision = decisions.decision(self.trace(driver, device), self.lookups)
+            decision = decisions.decision(self._tracer.trace(driver, device), self.lookups)
             if key is not None and len(self._decisions) < _MAX_REMEMBERED:
                 self._decisions[key] = decision
         return decision
@@ -261,6 +263,10 @@ class Program(Struct, frozen=True, eq=False, dict=True):
                 return EvalError(str(error))
 
         return value
+
+    @cached_property
+    def _tracer(self) -> tracing.Tracer:
+        return tracing.Tracer(self._tree, self.declarations, decisions.MAX_TRACES)
 
     def _verdict(self, view: View) -> bool | EvalError:
         result = self._run(view)

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Checked, Comprehension, Ident, Node, Select
+from dractl.cel.closures import Frame, Run
 from dractl.cel.declarations import Declarations
 from dractl.cel.device import DeviceLike, View
-from dractl.cel.evaluation import Frame, Run, build, frame
+from dractl.cel.evaluation import build, frame
 from dractl.cel.functions.time import duration_text, timestamp_text
 from dractl.cel.numbers import format_double
 from dractl.cel.spans import Spans
@@ -18,8 +19,8 @@ from dractl.cel.values import CelError, Halted
 from dractl.model import Quantity, Version
 from dractl.model.go import quote
 
-# Number of sub-evaluations that one trace keeps; further rounds of a loop are dropped
-_MAX_TRACES = 2000
+MAX_TRACES = 2000
+"""Number of sub-evaluations that one trace keeps; further rounds of a loop are dropped."""
 
 
 class Trace(Struct):
@@ -47,50 +48,82 @@ class Trace(Struct):
         return self.error if self.error is not None else show(self.value)
 
 
-def trace(checked: Checked, declarations: Declarations, driver: str, device: DeviceLike) -> Trace:
-    """Evaluate once and keep all intermediate results. The root has the value of the whole
-    expression, before conversion to bool.
-    """
-    view = View(driver, device)
-    spans = Spans(checked)
-    root = Trace(checked.source, 0, len(checked.source))
-    stack = [root]
-    kept = 0
+class _Full(Exception):
+    """As many sub-evaluations of loops are kept as a trace has room for."""
 
-    def observe(node: Node, run: Run) -> Run:
-        if _is_hidden(node, spans):
+
+class Tracer:
+    """Traces the evaluations of one expression."""
+
+    def __init__(self, checked: Checked, declarations: Declarations, most: int) -> None:
+        self._source = checked.source
+        self._lists = declarations.list_values
+        self._spans = Spans(checked)
+        self._most = most  # sub-evaluations that one trace keeps
+        self._stack: list[Trace] = []
+        self._kept = 0
+        self._loops = 0  # loops that are being evaluated
+        self._run = build(checked.root, declarations.release, self)
+
+    def trace(self, driver: str, device: DeviceLike) -> Trace:
+        """Evaluate once and keep all intermediate results. The root has the value of the whole
+        expression, before conversion to bool.
+        """
+        view = View(driver, device)
+        root = Trace(self._source, 0, len(self._source))
+        fault = view.fault(self._lists)
+        if fault is not None:
+            root.error = fault
+            return root
+        self._stack, self._kept, self._loops = [root], 0, 0
+        try:
+            self._run(frame(view))
+        except (CelError, Halted) as error:
+            root.error = str(error)
+        return root.children[0] if root.children else root
+
+    def observe(self, node: Node, run: Run) -> Run:
+        if _is_hidden(node, self._spans):
             return run
-        start, end = spans.span(node)
-        text = checked.source[start:end]
-        function = _function(node, spans)
+        start, end = self._spans.span(node)
+        text = self._source[start:end]
+        function = _function(node, self._spans)
 
         def run_and_keep(f: Frame) -> Any:
-            nonlocal kept
-            kept += 1
+            if self._loops and self._kept >= self._most:
+                raise _Full
+            self._kept += 1
             here = Trace(text, start, end, function)
-            if kept <= _MAX_TRACES:
-                stack[-1].children.append(here)
-            stack.append(here)
+            self._stack[-1].children.append(here)
+            self._stack.append(here)
             try:
                 here.value = run(f)
             except (CelError, Halted) as error:
                 here.error = str(error)
                 raise
+            except _Full:
+                # Its round is evaluated again without observation
+                self._stack[-2].children.pop()
+                raise
             finally:
-                stack.pop()
+                self._stack.pop()
             return here.value
 
         return run_and_keep
 
-    fault = view.fault(declarations.list_values)
-    if fault is not None:
-        root.error = fault
-        return root
-    try:
-        build(checked.root, declarations.release, observe)(frame(view))
-    except (CelError, Halted) as error:
-        root.error = str(error)
-    return root.children[0] if root.children else root
+    def observe_loop(self, run: Run, plain: Run) -> Run:
+        def run_until_full(f: Frame) -> Any:
+            cost = f[1]
+            self._loops += 1
+            try:
+                return run(f)
+            except _Full:
+                f[1] = cost
+                return plain(f)
+            finally:
+                self._loops -= 1
+
+        return run_until_full
 
 
 def _function(node: Node, spans: Spans) -> str:

@@ -2,6 +2,7 @@
 :mod:`dractl.cel.evaluation`.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,51 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "_in_": v.contains,
     "in": v.contains,
 }
+PLAIN_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "_==_": operator.eq,
+    "_!=_": operator.ne,
+    "_<_": operator.lt,
+    "_<=_": operator.le,
+    "_>_": operator.gt,
+    "_>=_": operator.ge,
+}
+"""The comparisons of two ints or of two strings."""
+
+PLAIN_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "_+_": operator.add,
+    "_-_": operator.sub,
+    "_*_": operator.mul,
+}
+"""The arithmetic of two ints whose result is an int64."""
+
+_PLAIN = (int, str)
+
+Binary = Callable[[Any, Any], Any]
+
+
+def compare_plain(plain: Binary, binary: Binary) -> Binary:
+    """Return a comparison that needs few steps for two ints or two strings."""
+
+    def compare(a: Any, b: Any) -> Any:
+        kind = type(a)
+        return plain(a, b) if kind is type(b) and kind in _PLAIN else binary(a, b)
+
+    return compare
+
+
+def compute_plain(plain: Binary, binary: Binary) -> Binary:
+    """Return an operation that needs few steps for two ints whose result is an int64."""
+
+    def compute(a: Any, b: Any) -> Any:
+        if type(a) is int and type(b) is int:
+            result = plain(a, b)
+            if v.MIN_INT <= result <= v.MAX_INT:
+                return result
+        return binary(a, b)
+
+    return compute
+
+
 UNARY: dict[str, Callable[[Any], Any]] = {"!_": logical_not, "-_": v.negate}
 
 for _name in (

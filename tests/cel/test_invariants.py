@@ -1,0 +1,211 @@
+"""What an expression remembers, for a round of a loop or for all devices, changes neither a result nor its cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from dractl.cel.device import View
+from dractl.cel.evaluation import build, frame
+from dractl.cel.values import COST_LIMIT, CelError, Halted
+from dractl.model import Device
+from tests.cel.conftest import GPU, compiled, evaluated
+
+if TYPE_CHECKING:
+    from dractl.cel.ast import Node
+    from dractl.cel.closures import Run
+
+DRIVER = "gpu.example.com"
+A = f'device.attributes["{DRIVER}"]'
+C = f'device.capacity["{DRIVER}"]'
+RANGE = "lists.range(7)"
+
+# Parts that read nothing, the device, a loop variable, or both; with errors, lazy values and loops
+# inside loops
+EXPRESSIONS = [
+    f"{RANGE}.all(x, {RANGE}.all(y, x * y < 50)) && {A}.index == 3",
+    f"{RANGE}.all(x, {RANGE}.exists(y, x + y == {A}.index))",
+    f"{RANGE}.exists(x, {RANGE}.all(y, y <= x || {A}.index == 3))",
+    f"{RANGE}.all(x, {A}.index < 5)",
+    f"{RANGE}.all(x, {A}.missing == 1)",
+    f"{RANGE}.all(x, {A}.missing == 1 || x < 3)",
+    f"{RANGE}.exists(x, {A}.missing == x || x == 6)",
+    f"{RANGE}.exists(x, {A}.missing == x)",
+    f"{RANGE}.all(x, 10 / (x - {A}.index) != 4)",
+    f"{RANGE}.exists(x, 10 / (x - {A}.index) == 5)",
+    f"{RANGE}.all(x, dyn(x) == 1 ? true : dyn({A}.index))",
+    f"{RANGE}.exists_one(x, {A}.index == 3)",
+    f"{RANGE}.exists_one(x, x == {A}.index)",
+    f"{RANGE}.map(x, {A}.index).size() == 7",
+    f"{RANGE}.map(x, [dyn(x), dyn({A}.index)]).map(p, p[0] + p[1]) == {RANGE}.map(x, x + {A}.index)",
+    f"{RANGE}.filter(x, {A}.index == 3) == {RANGE}",
+    f"{RANGE}.filter(x, {A}.index == x).size() == 1",
+    f"{RANGE}.filter(x, {RANGE}.filter(y, y > {A}.index).size() == x) != [1]",
+    f"{RANGE}.transformList(i, x, i == {A}.index, i + x).size() == 1",
+    f"{RANGE}.transformMap(i, x, {A}.index == 3, x).size() == 7",
+    f"{RANGE}.all(i, x, i == x)",
+    f"{{'a': dyn(1), 'b': dyn({A}.index)}}.all(k, n, n < 4 || k == 'a')",
+    f"cel.bind(n, {A}.index, {RANGE}.all(x, {RANGE}.all(y, x + y != 20 + n)))",
+    f"{RANGE}.all(x, cel.bind(n, {A}.index, {RANGE}.all(y, x + y != 20 + n)))",
+    f"cel.bind(n, {RANGE}.filter(x, x > {A}.index).size(), {RANGE}.exists(y, y == n + 1))",
+    f"cel.bind(n, {RANGE}.map(x, x).size(), {RANGE}.all(y, n == 7))",
+    f"cel.bind(n, {RANGE}.map(x, x / 0).size(), {RANGE}.exists(y, n == 7 || y == 5))",
+    f"cel.bind(n, 1 / 0, {RANGE}.exists(x, x == 3 || n == 1))",
+    f"{RANGE}.all(x, null == dyn({A}.index) || null == dyn(null))",
+    f"{RANGE}.all(x, {C}.memory.isGreaterThan(quantity('1Gi')))",
+    f"{RANGE}.all(x, {C}.memory.isGreaterThan(quantity('one')))",
+    f"{RANGE}.all(x, x > 2 || {C}.memory.compareTo(quantity('40Gi').add(x)) > 0)",
+    f"{A}.all(k, {A}.all(l, k == l || {A}[k] != {A}[l]))",
+    f"{RANGE}.all(x, {A}.driverVersion in ['1.0.0'])",
+    f"{RANGE}.exists(x, x == 6 || {A}.driverVersion in ['1.0.0'])",
+    f"[dyn(1), dyn(1.0), dyn(1u), dyn(true), dyn('1')].exists(v, v == {A}.index)",
+    f"[3, 9223372036854775807].all(x, x + {A}.index > 0)",
+    f"{RANGE}.all(x, [dyn(x), dyn({A}.index)].sort() != [])",
+    f"{RANGE}.all(device, device < 7)",
+    f"{RANGE}.all(x, [1, 2].all(x, x == 1 || {A}.index == 3))",
+    f"{RANGE}.sortBy(x, {A}.index - x)[0] == 6",
+    f"{A}.?index.optMap(i, {RANGE}.all(x, x < i)).orValue(true)",
+]
+
+# Predicates that are decided for many rounds at once, with errors and overflows between them
+NUMBERS = st.recursive(
+    st.sampled_from(
+        ["x", "y", "0", "1", "7", "-3", "9223372036854775807", f"{A}.index", f"{A}.missing"]
+    ),
+    lambda part: st.builds("({} {} {})".format, part, st.sampled_from(["+", "-", "*"]), part),
+    max_leaves=4,
+)
+COMPARISONS = st.builds(
+    "{} {} {}".format,
+    NUMBERS,
+    st.sampled_from(["==", "!=", "<", "<=", ">", ">="]),
+    st.one_of(NUMBERS, NUMBERS, st.sampled_from([f"dyn({A}.type)", "dyn('x')", "dyn(1.5)"])),
+)
+PREDICATES = st.recursive(
+    COMPARISONS,
+    lambda part: st.one_of(
+        part.map("!({})".format),
+        st.builds("({} {} {})".format, part, st.sampled_from(["&&", "||"]), part),
+    ),
+    max_leaves=4,
+)
+LISTS = st.sampled_from(
+    [
+        "lists.range(50)",
+        f"lists.range(40).map(n, n - {A}.index)",
+        "lists.range(40).map(n, 20 - n)",
+        "lists.range(30).map(n, n * 300000000000000000)",
+    ]
+)
+LOOPS = st.builds(
+    "{}.{}(x, {})".format,
+    LISTS,
+    st.sampled_from(["all", "exists", "exists_one", "filter"]),
+    PREDICATES.map(lambda text: text.replace("y", "x")),
+)
+NESTED = st.builds(
+    "{}.{}(x, {}.{}(y, {}))".format,
+    LISTS,
+    st.sampled_from(["all", "exists", "exists_one", "filter"]),
+    LISTS,
+    st.sampled_from(["all", "exists", "exists_one"]),
+    PREDICATES,
+)
+
+DEVICES = [
+    Device(GPU),
+    *(Device({**GPU, "attributes": {**GPU["attributes"], "index": {"int": i}}}) for i in (1, 5, 3)),
+    Device({**GPU, "attributes": {"driverVersion": {"version": "1.0.0"}}, "capacity": {}}),
+    Device(GPU),
+]
+
+
+def outcome(run: Run, device: Device) -> tuple[Any, ...]:
+    """The result of an evaluation and the cost of its loops."""
+    f = frame(View(DRIVER, device))
+    try:
+        value = run(f)
+    except CelError as error:
+        return "error", str(error), f[1]
+    except Halted as error:
+        return "halted", str(error)
+    return type(value), value, f[1]
+
+
+class Unobserved:
+    """An observer that adds nothing."""
+
+    def observe(self, _: Node, run: Run) -> Run:
+        return run
+
+    def observe_loop(self, run: Run, plain: Run) -> Run:
+        return run
+
+
+def plain(text: str, release: str = "1.37") -> Run:
+    """The expression as it is evaluated for explanations: nothing is remembered."""
+    checked = compiled(text, release).checked
+    assert checked is not None, text
+    return build(checked.root, compiled(text, release).declarations.release, Unobserved())
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_results_and_costs_are_those_of_an_evaluation_without_memory(
+    text: str, release: str
+) -> None:
+    program = compiled(text, release)
+    assert program.checked is not None, program.error
+    run = build(program.checked.root, program.declarations.release)
+    for device in DEVICES:
+        assert outcome(run, device) == outcome(plain(text, release), device)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(LOOPS, NESTED))
+def test_rounds_that_are_decided_together_have_the_same_result_and_cost(text: str) -> None:
+    program = compiled(f"dyn({text}) == dyn(true)")
+    if program.checked is None:
+        return
+    run = build(program.checked.root, program.declarations.release)
+    for device in DEVICES[1:5]:
+        assert outcome(run, device) == outcome(plain(program.text), device)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        # 3 is in the range, 300 + 3 is not
+        (f"lists.range(300).exists(x, x == {A}.index)", True),
+        (f"lists.range(300).exists(x, x == 300 + {A}.index)", False),
+        # an error of one round is hidden by a round that decides, in any order
+        (f"lists.range(300).exists(x, 1 / x == {A}.index || x == 299)", True),
+        (f"lists.range(300).all(x, 1 / x == {A}.index || x == 0)", False),
+        ("lists.range(300).all(x, 1 / x >= 0)", "division by zero"),
+        (f"lists.range(300).all(x, {A}.missing == 1)", "no such key: missing"),
+        (f"lists.range(300).map(x, {A}.missing).size() == 1", "no such key: missing"),
+        (f"lists.range(300).map(x, x + {A}.index)[299] == 302", True),
+        (f"lists.range(300).exists_one(x, {A}.index == 3)", False),
+    ],
+)
+def test_loops_over_many_items(text: str, result: Any) -> None:
+    assert evaluated(text) == result
+
+
+def test_a_part_that_reads_no_device_is_counted_for_every_device() -> None:
+    loops = "lists.range(400).all(x, lists.range(400).all(y, x + y >= 0))"
+    run = build(compiled(f"{loops} && {A}.index == 3").checked.root, 37)  # type: ignore[union-attr]
+    costs = [outcome(run, device) for device in DEVICES[:2]]
+    assert costs[0][2] == costs[1][2] > COST_LIMIT // 2
+
+
+def test_the_limit_holds_for_the_sum_of_the_parts() -> None:
+    """Each part alone is below the limit of the actual cost, together they are above it."""
+    part = "lists.range(400).all(x, lists.range(400).all(y, x + y >= 0))"
+    limit = "operation cancelled: actual cost limit exceeded"
+    assert evaluated(part) is True
+    assert evaluated(f"{part} && {part}") == limit
+    assert evaluated(f"({part} && {part}) || true") == limit
+    assert evaluated(f"lists.range(3).all(z, {part})") == limit
