@@ -71,6 +71,7 @@ _APPLIERS = tuple(map(str.encode, APPLIER_GROUPS))
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which cannot be searched as bytes
 _LOGS_BEGIN, _LOGS_END = "==== START logs for container ", "==== END logs for container "
 _MAX_YAML_FALLBACK = 1024 * 1024
+_UNQUOTED_KEY = r"\s*\{\s*[A-Za-z]"  # certainly no JSON
 _NO_OBJECT = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:#[^\n]*\Z|\Z|---(?:\s|\Z)|\.\.\.(?:\s|\Z))"
 
 
@@ -555,7 +556,11 @@ def _read(source: Source, *, definitions: bool) -> list[Document | Broken]:
         read.extend(jsontext.read(source))
     except jsontext.NotJson as error:
         # YAML that begins with a brace: comments, trailing commas, further documents behind `---`.
-        if _continues(source.text, error) and len(source.text) <= _MAX_YAML_FALLBACK:
+        if _continues(source.text, error) and (
+            error.after
+            or len(source.text) <= _MAX_YAML_FALLBACK
+            or re.match(_UNQUOTED_KEY, source.text) is not None
+        ):
             documents = _read_yaml(source, definitions=definitions)
             if not source.name.endswith(".json") or not any(
                 isinstance(item, Broken) for item in documents

@@ -2,7 +2,8 @@
 libyaml's nodes.
 
 Block mappings and lists with one space after the dash, scalars that end on their line, literal
-blocks (``|``), short flow collections of words. :func:`read` recognizes everything else (anchors,
+blocks (``|``), short flow collections of words, and documents that are a flow mapping in one line.
+:func:`read` recognizes everything else (anchors,
 tags, merge keys, escapes, folded strings, duplicate keys, any error) and leaves it to
 :mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same value for every text,
 which a test verifies.
@@ -10,6 +11,7 @@ which a test verifies.
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -38,6 +40,13 @@ _LINE = re.compile(
 _NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL = range(5)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
+_COLLECTIONS: dict[str, Callable[[], Any]] = {"{": dict, "[": list}
+# The parts of a flow mapping: a key with the begin or the whole of its value, an end, a comma.
+_FLOW_PART = re.compile(
+    rf"""(?:(?:({_KEY}):[ ]++|"([^"\\]*+)":[ ]*+)?+(?:([\[{{])|({_ITEM}(?::[\w./-]++)*+))"""
+    r"""|([\]}])|,)[ ]*+""",
+    re.ASCII,
+)
 
 
 class _Unknown(Exception):
@@ -51,9 +60,66 @@ def read(text: str) -> Any:
     if not text.isascii() or "\r" in text or "\t" in text:
         return UNKNOWN
     try:
-        return _read(text)
+        return _read_flow(text.strip(" \n")) if text.startswith("{") else _read(text)
     except _Unknown:
         return UNKNOWN
+
+
+def _read_flow(text: str) -> Any:
+    """Return the value of a flow mapping in one line that is the whole document."""
+    if "\n" in text:
+        raise _Unknown
+    stack: list[Any] = []  # the open collections
+    place, root = 0, None
+    needs_item = True  # False behind an item: there a comma or an end comes
+    for match in _FLOW_PART.finditer(text):
+        if match.start() != place or (root is not None and not stack):
+            raise _Unknown
+        place = match.end()
+        word, quoted, opening, item, closing = match.groups()
+        if opening or item:
+            if not needs_item:
+                raise _Unknown
+            fresh: Any = _value(item) if item else _COLLECTIONS[opening]()
+            name = quoted if word is None else _name(word)
+            if word is not None and name is None:
+                raise _Unknown
+            if stack:
+                _add(stack[-1], name, fresh)
+            elif name is None:
+                root = fresh
+            needs_item = bool(opening)
+            if opening:
+                stack.append(fresh)
+            if len(stack) > _MAX_NESTING:
+                raise _Unknown
+        elif closing:
+            # A comma before the end is not plain
+            if not stack or (type(stack[-1]) is dict) is not (closing == "}"):
+                raise _Unknown
+            if needs_item and stack[-1]:
+                raise _Unknown
+            stack.pop()
+            needs_item = False
+        elif needs_item:
+            raise _Unknown
+        else:
+            needs_item = True
+    if stack or root is None or place != len(text):
+        raise _Unknown
+    return root
+
+
+def _add(collection: Any, name: str | None, value: Any) -> None:
+    """Add an item to a list, or to a mapping with its key."""
+    if type(collection) is list:
+        if name is not None:
+            raise _Unknown
+        collection.append(value)
+        return
+    if name is None or name in collection or len(collection) == MAX_KEYS:
+        raise _Unknown
+    collection[name] = value
 
 
 def _read(text: str) -> Any:

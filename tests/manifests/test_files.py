@@ -349,3 +349,21 @@ def test_a_pipe_beside_a_kustomization_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert read_file(str(write(tmp_path, "a", "x"))) == b"x"
     assert read_file(str(tmp_path / "pipe")) is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: %s}}\n",
+        '{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "%s"}}\n',
+    ],
+    ids=["flow style", "JSON"],
+)
+def test_large_file_of_documents_with_braces(tmp_path: Path, document: str) -> None:
+    """What begins with a brace and is not JSON is YAML (k8s.io/apimachinery pkg/util/yaml
+    YAMLOrJSONDecoder), whatever the size of the file.
+    """
+    wanted = [f"claim-{number}-{'x' * 40}" for number in range(12_000)]
+    path = write(tmp_path, "claims.yaml", "---\n".join(document % name for name in wanted))
+    assert path.stat().st_size > 1024 * 1024
+    assert names(load([str(path)])) == wanted

@@ -120,6 +120,56 @@ def test_mutated_claim_has_the_value_of_libyaml(at: int, cut: int, tokens: list[
         assert repr(value) == repr(by_libyaml(text))
 
 
+FLOW_CLAIM = (
+    "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: one, labels: {}},"
+    " spec: {devices: {requests: [{name: gpu, exactly: {count: 8, deviceClassName: 'a.b'}}],"
+    ' constraints: [{requests: [gpu, "nic"], "matchAttribute":"a.b/c"}]}, on: yes, ratio: 1e3}}'
+)
+
+
+def test_a_claim_in_flow_style_is_plain() -> None:
+    value = plainyaml.read(f"{FLOW_CLAIM}\n")
+    assert value == by_libyaml(FLOW_CLAIM)
+    assert value["spec"]["devices"]["constraints"] == [
+        {"requests": ["gpu", "nic"], "matchAttribute": "a.b/c"}
+    ]
+    assert value["spec"]["true"] is True
+    assert value["spec"]["ratio"] == 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{a: b, a: c}",
+        "{a: b,}",
+        "{a: [b, ]}",
+        "{a: 'b\n'}",
+        "{a: b\n}",
+        "{a: b, null: c}",
+        "{a: {b: c}",
+        "{a: b}}",
+        "{a: b} c",
+        "{a: b c}",
+        "{a: [b: c]}",
+        "{a: b # c\n}",
+        "{a, b}",
+        "{a: &b c}",
+        "{" + "a: {" * 80 + "}" * 81,
+    ],
+)
+def test_flow_style_beyond_the_plain_subset_is_left_to_libyaml(text: str) -> None:
+    assert plainyaml.read(text) is plainyaml.UNKNOWN
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, len(FLOW_CLAIM)), st.integers(0, 4), st.lists(TOKENS, max_size=4))
+def test_mutated_flow_claim_has_the_value_of_libyaml(at: int, cut: int, tokens: list[str]) -> None:
+    text = FLOW_CLAIM[:at] + "".join(tokens) + FLOW_CLAIM[at + cut :]
+    value = plainyaml.read(text)
+    if value is not plainyaml.UNKNOWN and bad_character(text, 0, len(text)) is None:
+        assert repr(value) == repr(by_libyaml(text))
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TOKENS, max_size=12))
 def test_short_text_has_the_value_of_libyaml(tokens: list[str]) -> None:
