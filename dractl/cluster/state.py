@@ -203,6 +203,14 @@ class ClusterState:
         """Return True if the input holds an object of this kind."""
         return bool(self._kinds.get(kind))
 
+    def lists_none(self, kind: str) -> bool:
+        """Return True if a list of all objects of this kind was read, and is empty."""
+        return self._kinds.get(kind) == {} and not self.rights.unreadable(kind)
+
+    def lists(self, kind: str) -> bool:
+        """Return True if the input has objects of this kind, or an empty list of them."""
+        return self.has(kind) or self.lists_none(kind)
+
     def covers(self, kind: str) -> bool:
         """Return True if the input has objects of this kind, or shows that there are none."""
         return kind in self._kinds or self.extent(kind) != "unseen"

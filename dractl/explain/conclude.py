@@ -291,7 +291,7 @@ def _search_notes(case: Case) -> Iterator[str]:
                 f"on {n.name} the scheduler ends pods of lower priority first:"
                 f" {', '.join(n.victims[:3])}"
             )
-    if not case.state.has("Node") and not case.state.rights.unreadable("Node"):
+    if not case.state.lists("Node") and not case.state.rights.unreadable("Node"):
         yield (
             "the input has no Node objects; node names come from the ResourceSlices and node"
             " filters were not checked"

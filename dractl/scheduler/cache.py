@@ -204,10 +204,10 @@ class SchedulerCache:
 
 @derive_from("Node", "ResourceSlice")
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name. If there are none, return the nodes that slices name, about which
-    nothing else is known.
+    """Return the nodes by name. If the input does not show them, return the nodes that slices name,
+    about which nothing else is known.
     """
-    if state.nodes:
+    if state.nodes or state.lists_none("Node"):
         return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
     slices = state.objects("ResourceSlice").values()
     names = sorted({slice_of(each).node for each in slices} - {""})
@@ -215,8 +215,8 @@ def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
 
 
 def add_nodes_of_slices(state: ClusterState) -> ClusterState:
-    """Return the state with Node objects for the nodes that slices name, if it has none."""
-    if state.has("Node"):
+    """Return the state with Node objects for the nodes that slices name, if it shows no nodes."""
+    if state.lists("Node"):
         return state
     return state.with_kinds(
         {"Node": {("", name): node.raw for name, node in nodes_by_name(state).items()}}

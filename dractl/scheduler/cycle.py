@@ -53,6 +53,8 @@ class NoNodes(Stop, frozen=True):
     """The cluster has no node."""
 
     absent: ClassVar[str] = "Node"
+    is_certain: bool
+    """True if the list of nodes was read; False if the input may lack nodes."""
 
     @property
     def text(self) -> str:
@@ -102,7 +104,8 @@ class SchedulingCycle:
             message = self._with_preemption(message, [condition.NOT_HELPFUL] * nodes, claims=False)
             return Attempt(self.claims, missing, message=message)
         if not nodes:
-            return Attempt(self.claims, (NoNodes(),), message=NoNodes().text)
+            none = NoNodes(self.cache.state.lists_none("Node"))
+            return Attempt(self.claims, (none,), message=none.text)
         return None
 
     def _find_missing_classes(self) -> Iterator[ClassMissing]:

@@ -254,16 +254,20 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
 
 
 class NoNodes(StopCause[cycle.NoNodes], frozen=True, kw_only=True):
-    """The input has no node."""
+    """The cluster or the input has no node."""
 
     stops = (cycle.NoNodes,)
     page = NodeFilter.page
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return "the input has no node on which the pod could run"
+        source = "cluster" if self.stop.is_certain else "input"
+        return f"the {source} has no node on which the pod could run"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        yield complete_input("Node")
+        if self.stop.is_certain:
+            yield NextStep("see whether a node comes", "kubectl get nodes -w")
+        else:
+            yield complete_input("Node")
 
 
 class Unchecked(Cause, frozen=True, kw_only=True):
