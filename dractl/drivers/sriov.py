@@ -14,7 +14,7 @@ from typing import Any
 
 from dractl.drivers.ghw import network_functions
 from dractl.drivers.profile import Inventory, Known, Options, single_slice
-from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT
+from dractl.drivers.standard import PCI_BUS_ID, PCIE_ROOT, numa_number
 from dractl.drivers.values import to_attributes
 from dractl.errors import UsageError
 from dractl.topology.machine import Machine, NetInterface, PciDevice
@@ -147,7 +147,7 @@ def _facts(
         PCI_BUS_ID: child.bdf,
         f"{NAME}/linkType": _LINK_TYPES.get(uplink.encapsulation or "", "unknown"),
         f"{NAME}/rdmaCapable": any(rdma.bdf == child.bdf for rdma in machine.rdma_devices),
-        "dra.net/numaNode": -1 if parent.numa_node is None else parent.numa_node,
+        "dra.net/numaNode": numa_number(parent),
     }
 
 

@@ -28,6 +28,17 @@ def numa_nodes(device: PciDevice, machine: Machine) -> dict[str, Any]:
     return {NUMA_NODE: nodes or None}
 
 
+def numa_number(device: PciDevice | None) -> int | None:
+    """Return the number in ``numa_node`` of sysfs, as drivers publish it that copy it: -1 for a
+    function without a node. It is None if no source shows where the function is.
+    """
+    if device is None:
+        return -1
+    if device.numa_node is None and not device.path:
+        return None
+    return -1 if device.numa_node is None else device.numa_node
+
+
 def numa_node(device: PciDevice | None) -> dict[str, Any]:
     """Return the scalar form. A function without a node has no attribute, since -1 would match
     every other -1; neither has a function whose address is not in the standard form (numa_linux.go

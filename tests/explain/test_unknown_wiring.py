@@ -291,3 +291,25 @@ def test_a_selector_is_tried_where_the_wiring_is_known(
     code, out, err = run(capsys, "cel", ON_ROOT, "--hardware", machines[0])
     assert code == 0
     assert "not tried on devices" in out
+
+
+@pytest.mark.parametrize(
+    ("roots", "number"),
+    [("- {wiring: unknown, devices: {MI300X: 2}}", None), ("- {numa: 1, devices: [MI300X]}", 1)],
+)
+def test_render_leaves_out_the_numa_node_that_no_source_shows(
+    roots: str, number: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """gpu.amd.com publishes what sysfs has in numa_node, -1 included: here nobody knows it."""
+    path = tmp_path / "amd.yaml"
+    path.write_text(f"roots:\n{roots}\n")
+    _, out, _ = run(
+        capsys, "render", "--hardware", str(path), "--driver", "gpu.amd.com", "-o", "json"
+    )
+    slices = [item for item in json.loads(out)["items"] if item["kind"] == "ResourceSlice"]
+    numbers = [
+        device["attributes"].get("numaNode", {}).get("int")
+        for item in slices
+        for device in item["spec"]["devices"]
+    ]
+    assert set(numbers) == {number}

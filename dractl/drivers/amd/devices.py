@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dractl.drivers.amd.names import GPU, NAME, PARTITION
 from dractl.drivers.profile import Options
-from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, pcie_root
+from dractl.drivers.standard import PCIE_ROOT, bus_id, numa_node, numa_number, pcie_root
 from dractl.drivers.values import binary_quantity, to_attributes, version
 from dractl.facts.drivers import driver
 from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
@@ -51,12 +51,7 @@ def place(pci: PciDevice | None) -> dict[str, Any]:
     """Return the place of a function in 1.0.0 and later: the driver's own attribute, and the
     standard ones.
     """
-    return {
-        "numaNode": -1 if pci is None or pci.numa_node is None else pci.numa_node,
-        **bus_id(pci),
-        **pcie_root(pci),
-        **numa_node(pci),
-    }
+    return {"numaNode": numa_number(pci), **bus_id(pci), **pcie_root(pci), **numa_node(pci)}
 
 
 def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
