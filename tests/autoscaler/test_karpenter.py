@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.autoscaler import Judgement, judge, search
+from dractl.autoscaler.requirements import Requirement
 from dractl.errors import UsageError
 from dractl.facts.autoscalers import choose_autoscaler, device_tables
 from dractl.model import DeviceClass, ResourceClaim, decode
@@ -169,6 +170,31 @@ def test_fitting_alternative_is_found_after_one_without_room() -> None:
     claim = make_claim({"name": "gpu", "firstAvailable": alternatives})
     assert ask(claim).verdict == "serves"
     assert ask(claim, on="g5.12xlarge").verdict == "never"
+    claim = make_claim({"name": "gpu", "firstAvailable": alternatives[::-1]})
+    assert ask(claim).verdict == "serves"
+
+
+def test_the_reason_tells_a_value_that_differs_from_one_that_is_not_known() -> None:
+    """Supported Attributes by Driver (website of karpenter-provider-aws): pcieRoot is declared, numaNode is not."""
+    (differing, unknown) = (
+        ask(make_claim(exact(count=8), constraints=[{"matchAttribute": name}])).reason
+        for name in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
+    )
+    assert differing.startswith("too few devices")
+    assert "does not know its value" in unknown
+
+
+def test_the_reason_names_the_drivers_of_the_devices() -> None:
+    selector = {"cel": {"expression": 'device.driver == "gpu.example.com"'}}
+    reason = ask(make_claim(exact(device_class="any", selectors=[selector]))).reason
+    assert "Karpenter knows only of devices of gpu.nvidia.com and dra.net" in reason
+
+
+def test_bounds_that_exclude_each_other_allow_no_value() -> None:
+    """Requirement.Intersection in pkg/scheduling/requirement.go: no value is left, so the operator is DoesNotExist."""
+    more, less = Requirement(excludes=True, lowest=5), Requirement(excludes=True, highest=3)
+    assert not more.intersect(less).allows("4")
+    assert not more.intersect(less).needs_label
 
 
 def test_too_long_search_launches_nothing() -> None:

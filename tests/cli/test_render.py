@@ -197,6 +197,12 @@ def test_several_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(item["kind"] == "DeviceClass" for item in objects) == 3
 
 
+def test_each_machine_is_a_node(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hardware", "dgx-h100,p5.48xlarge", "--driver", "gpu.nvidia.com") == 0
+    slices = [item for item in rendered_slices(capsys) if item["kind"] == "ResourceSlice"]
+    assert len({item["spec"]["nodeName"] for item in slices}) == 2
+
+
 def test_partial_gpus_are_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top = sysfs_trees.build(sysfs_trees.describe("plx-8gpu"), tmp_path)
     assert run("--root", top, "--driver", "gpu.nvidia.com") == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -556,3 +557,15 @@ def test_manifests_without_an_object_do_not_ask_the_cluster(
     output = capsys.readouterr()
     assert "nothing breaks" in output.out
     assert "deviceclass.yaml" in output.out
+
+
+def test_standard_input_is_read_only_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    releases = ["upgrade", "--from", "1.36", "--to", "1.37", "--isolated"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RULE.encode())))
+    assert main([*releases, "-"]) == 0
+    assert "DeviceTaintRule" in capsys.readouterr().out
+    (tmp_path / "rule.yaml").write_text(RULE)
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # has no bytes to read
+    assert main([*releases, str(tmp_path / "rule.yaml")]) == 0

@@ -147,6 +147,18 @@ def test_markdown_has_a_row_a_finding_whatever_the_file_is_called(here: Path, na
     assert re.fullmatch(r"\| `[^`]*:10` \| error DRA\d+ \| .* \|", row)
 
 
+def test_markdown_counts_the_findings_above_its_limit(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "a.yaml").write_text(CLAIM)
+    (here / "b.yaml").write_text(CLAIM)
+    monkeypatch.setattr(lint_markdown, "MAX_ROWS", 1)
+    one = lint_markdown.render(report(str(here / "a.yaml")))
+    two = lint_markdown.render(report(str(here / "a.yaml"), str(here / "b.yaml")))
+    assert " more |" not in one
+    assert "| | | and 1 more |" in two
+
+
 def test_markdown_shows_words_as_they_are(here: Path) -> None:
     file = here / "a.yaml"
     file.write_text(CLAIM.replace("gpus", '"<img|x> `a` *b* [c](d)"'))
