@@ -17,6 +17,9 @@ from dractl.views import Claim
 UNALIGNED = "not aligned"
 """The alignment of devices that share neither a published PCIe root nor a published NUMA node."""
 
+UNKNOWN_ALIGNMENT = "alignment unknown: no document says where the devices are"
+"""The alignment of such devices on a described machine whose wiring is unknown."""
+
 ATTRIBUTES: Mapping[Constraint | None, str] = {"pcieRoot": PCIE_ROOT, "numaNode": NUMA_NODE}
 """The attributes that the constraints of shapes compare."""
 _SELECTORS = {

@@ -9,6 +9,8 @@ from dractl.allocation import Features
 from dractl.capacity.candidates import (
     MIG_CLASS,
     MIG_DRIVER,
+    UNALIGNED,
+    UNKNOWN_ALIGNMENT,
     DeviceKind,
     propose_claims,
     selector_of,
@@ -17,10 +19,13 @@ from dractl.capacity.copies import BARE_NAME_KINDS, Copies, copies_of_candidates
 from dractl.capacity.inventory import DeviceRow, Inventory, take_inventory
 from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place_copies
 from dractl.cluster.coverage import command_for
+from dractl.cluster.snapshot_gaps import unknown_names
 from dractl.cluster.state import ClusterState
+from dractl.drivers.standard import PCIE_ROOT
 from dractl.errors import InputError
 from dractl.facts.resources import hardware
 from dractl.model.shapes import MIG, parse
+from dractl.objects import slice_of
 
 
 def shape_copies(
@@ -87,13 +92,25 @@ def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> No
     copies: Counter[str] = Counter()
     for subject, part in zip(subjects, parts, strict=False):
         if part.fits and subject.alignment:
-            copies[subject.alignment] += part.fits
+            copies[_alignment_on_node(subject, part.name)] += part.fits
     return NodeFit(
         parts[0].name,
         sum(part.fits for part in parts),
         tuple(dict.fromkeys(device for part in parts for device in part.devices)),
         tuple(AlignedCopies(alignment, number) for alignment, number in copies.items()),
     )
+
+
+def _alignment_on_node(subject: Copies, node: str) -> str:
+    """Return the alignment of a subject's copies; it is unknown where the wiring of a described
+    machine is.
+    """
+    if subject.alignment != UNALIGNED:
+        return subject.alignment
+    published = subject.state.objects("ResourceSlice").values()
+    slices = [item for item in published if slice_of(item).node == node]
+    is_unknown = any(PCIE_ROOT in names for names in unknown_names(slices).values())
+    return UNKNOWN_ALIGNMENT if is_unknown else UNALIGNED
 
 
 def _find_device_kind(state: ClusterState, inventory: Inventory, kind: str) -> DeviceKind:

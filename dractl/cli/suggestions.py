@@ -9,10 +9,12 @@ import yaml
 from msgspec import structs
 from typer import Exit
 
+from dractl.capacity.candidates import UNALIGNED, UNKNOWN_ALIGNMENT
 from dractl.capacity.suggest import drivers_without_attribute, find_largest_shape, suggest
 from dractl.cli import common, terminal
 from dractl.cli.options.machine_input import describe_machine, render_machine
 from dractl.errors import InputError, UsageError
+from dractl.machines.wiring import place_together
 from dractl.model.shapes import MIG, Shape, parse, split
 from dractl.program import program_name
 
@@ -52,7 +54,7 @@ def print_suggestions(
         if suggestion is None:
             missing.append(shape)
         else:
-            claims.append(_claim_text(suggestion))
+            claims.append(_claim_text(_doubt_alignment(suggestion, machine)))
     incomplete = (bool(missing) and not is_usual) or not claims
     if incomplete:
         _report_missing(missing, text, rendering, target)
@@ -64,6 +66,13 @@ def print_suggestions(
         )
     if incomplete:
         raise Exit(1)
+
+
+def _doubt_alignment(suggestion: Suggestion, machine: Machine) -> Suggestion:
+    """Return the suggestion; its alignment is unknown where the wiring of the machine is."""
+    if suggestion.alignment != UNALIGNED or place_together(machine) is None:
+        return suggestion
+    return structs.replace(suggestion, alignment=UNKNOWN_ALIGNMENT)
 
 
 def _parse_shapes(words: Iterable[str], rendering: Rendering, target: Target) -> list[Shape]:

@@ -159,3 +159,19 @@ def test_names_of_device_classes_are_kinds_of_suggestions_too(
 ) -> None:
     assert main(["discover", "--isolated", "--hardware", "dgx-h100", "--suggest", name]) == 0
     assert capsys.readouterr().out.startswith(f"# {name}: ")
+
+
+@pytest.mark.parametrize(
+    "command", [("fit", "gpu=2,nic=1"), ("discover", "--suggest", "gpu=2,nic=1")]
+)
+@pytest.mark.parametrize(
+    ("hardware", "is_known"), [("a4-highgpu-8g", False), ("g6.48xlarge", True)]
+)
+def test_alignment_is_unknown_where_the_wiring_is(
+    command: tuple[str, ...], hardware: str, is_known: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No document says where the devices of the first are; those of the second share no root."""
+    assert main([*command, "--isolated", "--hardware", hardware]) == 0
+    out = capsys.readouterr().out
+    assert ("not aligned" in out) == is_known
+    assert ("alignment unknown: no document says where the devices are" in out) != is_known

@@ -179,8 +179,9 @@ def _shapes(fits: Sequence[Fit]) -> Iterable[str]:
             for fit in fits
         ]
         head: tuple[str, ...] = ("shape", "of", "more copies", "on nodes", "alignment")
-        if not any(row[-1] for row in rows):
-            head, rows = head[:-1], [row[:-1] for row in rows]
+        shown = [index for index in range(len(head)) if any(row[index] for row in rows)]
+        head = tuple(head[index] for index in shown)
+        rows = [tuple(row[index] for index in shown) for row in rows]
         yield f"<section><h2>What still fits</h2>{_table(head, rows)}</section>"
 
 
