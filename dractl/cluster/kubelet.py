@@ -237,7 +237,7 @@ _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("key", r"couldn't find key|references non-existent (?:secret|config) key"),
     ("space", r"no space left on device"),
     # kubernetes pkg/kubelet/cm/dra/manager.go, GetResources
-    ("claim", r"unable to get claim info for (?:claim|ResourceClaim) (?P<name>\S+)"),
+    ("claim", r"unable to get claim info for (?:claim|ResourceClaim) (?P<name>[^\s)]+)"),
     # kubernetes pkg/volume/hostpath/host_path.go, checkTypeInternal
     ("hostpath", r"hostPath type check failed: (?P<name>\S+) is not (?P<where>an? [a-z ]+)"),
     # containerd pkg/cri/opts/spec_linux_opts.go WithMounts: a hostPath without a type is created

@@ -126,7 +126,8 @@ class Utterance(Struct, frozen=True):
         """``in condition PodScheduled (Unschedulable, 2026-11-27T08:00:00Z): "..."``."""
         origin = "an event" if self.origin == _EVENT else self.origin
         details = ", ".join(filter(None, (self.reason, self.time)))
-        return f"in {origin}" + (f" ({details})" if details else "") + f': "{self.message}"'
+        message = f': "{self.message}"' if self.message else ""
+        return f"in {origin}" + (f" ({details})" if details else "") + message
 
 
 class PodScheduler(Struct, frozen=True):

@@ -264,8 +264,27 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
         lost=placed.silent_drivers if drivers else (),
         finalizers=_foreign_finalizers(pod),
         reported=failure.message if failure is not None else "",
+        forgotten=() if pod.has_ended else _find_forgotten_claims(placed),
         plugins=placed.plugins(drivers),
         os_image=placed.os_image,
+    )
+
+
+def _find_forgotten_claims(placed: PlacedPod) -> tuple[running.ForgottenClaim, ...]:
+    """Return the allocated claims that were made for a pod and that its status does not name.
+
+    The controller names no claim of a pod that is being deleted (kubernetes
+    pkg/controller/resourceclaim/controller.go syncPod).
+    """
+    pod = placed.pod
+    if not placed.state.node(pod.node_name).kubelet_needs_claim_statuses:
+        return ()
+    entries = {reference.name for reference in pod.uncreated_claim_references}
+    claims = map(placed.state.claim, placed.state.claims_of_pod(pod.key))
+    return tuple(
+        running.ForgottenClaim(claim.pod_claim_name, claim.name)
+        for claim in claims
+        if claim.pod_claim_name in entries and claim.is_allocated and pod.name in claim.owner_pods
     )
 
 
@@ -322,6 +341,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
                     why=why,
                     roots=_find_roots(placed, why),
                     refusal=_explain_start(placed, why, container.reason in _FAILED_WAITS),
+                    shared=_find_shared_claim(placed, why),
                 )
             return _container_cause(placed, container)
         if (
@@ -364,6 +384,7 @@ def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
         why=why,
         roots=_find_roots(placed, why),
         refusal=_explain_start(placed, why, step.reason in _RUNTIME_STEPS),
+        shared=_find_shared_claim(placed, why),
     )
 
 
@@ -463,11 +484,44 @@ def _injection_cause(
         container=container,
         why=why,
         begun=begun,
+        rebooted=_find_reboot(placed),
         host=absent,
         drivers=placed.drivers,
         os_image=placed.os_image,
         refusal=explain_runtime_words(why, _make_refused_pod(placed)),
     )
+
+
+def _find_reboot(placed: PlacedPod) -> str:
+    """Return the time at which the node was rebooted since the pod got its devices; "" if no event
+    of its kubelet says so (kubernetes pkg/kubelet/kubelet_node_status.go, NodeRebooted).
+    """
+    state, node = placed.state, placed.pod.node_name
+    reboots = (
+        event.last_seen
+        for event in (*state.events_of(("", node)), *state.events_of(("default", node)))
+        if event.reason == "Rebooted" and event.regarding.kind == "Node"
+    )
+    reboot = max(reboots, default="")
+    begins = [Claim(claim.value).allocation_timestamp for claim in placed.claims if claim.allocated]
+    begin = max(filter(None, begins), default=placed.pod.creation_timestamp)
+    return reboot if reboot[:TIMESTAMP_SECONDS] > begin[:TIMESTAMP_SECONDS] else ""
+
+
+def _find_shared_claim(placed: PlacedPod, why: str) -> running.SharedClaim | None:
+    """Return the claim for which a kubelet skips the claim that a message names."""
+    node = placed.state.node(placed.pod.node_name)
+    if "unable to get claim info" not in why or not node.kubelet_skips_claims:
+        return None
+    words = why.replace(")", " ").split()
+    others = (claim for claim in placed.claims if claim.key[1] not in words)
+    for claim in others:
+        for name in Claim(claim.value).consumer_pods:
+            user = placed.state.pod((placed.pod.namespace, name))
+            is_beside = user.node_name == placed.pod.node_name and user.phase == "Running"
+            if is_beside and name != placed.pod.name:
+                return running.SharedClaim(claim.key[1], "/".join(user.key), node.kubelet_version)
+    return None
 
 
 def _driver_refusal(placed: PlacedPod) -> Cause | None:

@@ -478,11 +478,11 @@ class Explanation(Struct, frozen=True):
 
     @property
     def unchecked(self) -> bool:
-        """True if a node fits, but a plugin that is not simulated may refuse it. No fixes are
-        searched for then.
+        """True if a node fits, but a plugin or another scheduler, which is not simulated, may
+        refuse it. No fixes are searched for then.
         """
-        stopped = bool(self.reasons) and self.reasons[0].code == "node-filter"
-        return stopped and any(node.verdict == "allocatable" for node in self.nodes)
+        stopped = bool(self.reasons) and self.reasons[0].code in ("node-filter", "other-scheduler")
+        return stopped and any(node.verdict in ("allocatable", "undecided") for node in self.nodes)
 
 
 def list_pools(allocation: Iterable[AllocatedDevice]) -> frozenset[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """The inquiry about a subject that waits: the attempt to place it, and the unreadable resources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,8 @@ from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.binding import deallocate, find_binding_failure
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.pre_enqueue import PreEnqueueResult, pre_enqueue
+from dractl.scheduler.pre_enqueue import ClaimNotCreated, PreEnqueueResult, pre_enqueue
+from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Pod
 
@@ -88,7 +89,8 @@ def make_inquiry(
         )
         source = attempt if attempt is not None else entry
         claims = source.claims if source is not None else ()
-        return Inquiry(question, subject_of(question, claims), None, entry, attempt)
+        subject = subject_of(question, claims, entry.stops if entry is not None else ())
+        return Inquiry(question, subject, None, entry, attempt)
     subject, claim = Subject(question.kind, *question.key), claim_question(state, question)
     if question.kind == "ResourceClaim" and not claim.allocated:
         user = next((q for q in pods_using(state, question.key) if Pod(q.value).is_pending), None)
@@ -214,13 +216,19 @@ def release_stale_allocation(
     return state, replace(inquiry, entry=entry, attempt=None, notes=(*inquiry.notes, note))
 
 
-def subject_of(question: Question, claims: Sequence[PodClaim]) -> Subject:
-    """Return the subject with its names for claims, templates and extended resources."""
+def subject_of(
+    question: Question, claims: Sequence[PodClaim], stops: Iterable[Stop] = ()
+) -> Subject:
+    """Return the subject with its names for claims, templates and extended resources; ``stops`` may
+    name claims that the pod's status does not name.
+    """
     references = question.pod.claim_references
+    unnamed = (stop for stop in stops if isinstance(stop, ClaimNotCreated) and stop.existing)
     return Subject(
         question.kind,
         *question.key,
         {reference.name: None for reference in references}
+        | {stop.pod_claim: stop.existing.rpartition("/")[2] for stop in unnamed}
         | {claim.name: claim.key[1] for claim in claims if claim.name},
         {
             reference.name: reference.template_name

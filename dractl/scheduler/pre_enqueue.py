@@ -22,11 +22,6 @@ from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.stops import Stop
 from dractl.views import ClaimTemplate, Pod
 
-_POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-"""The annotation that names the pod's entry for which a claim was made (k8s.io/api resource/v1
-PodResourceClaimAnnotation).
-"""
-
 
 class SchedulingGated(Stop, frozen=True):
     """The pod has scheduling gates."""
@@ -224,13 +219,14 @@ class _PreEnqueue:
         """Return why the claim controller has not made the claim of a template."""
         key = (self.namespace, template)
         claim_template = self._template(template)
-        if not claim_template.exists:
-            return TemplateMissing(name, key)
         existing = self._find_unnamed_claim(name)
-        claim = self._instantiate(claim_template, self._claim_name(name))
-        refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
-        if refusals and not existing:
-            return refusals[0]
+        if not existing:
+            if not claim_template.exists:
+                return TemplateMissing(name, key)
+            claim = self._instantiate(claim_template, self._claim_name(name))
+            refusals = find_refusals(self.state, self._decode(claim), self.namespace, name)
+            if refusals:
+                return refusals[0]
         event = newest_message(
             self.state, self.view, "FailedResourceClaimCreation", f"PodResourceClaim {name}:"
         )
@@ -257,7 +253,7 @@ class _PreEnqueue:
         for key in self.state.claims_of_pod((self.namespace, pod.name)):
             claim = self.state.claim(key)
             is_of_pod = any(owner.uid == pod.uid for owner in claim.owners)
-            if is_of_pod and claim.annotations.get(_POD_CLAIM_NAME) == name:
+            if is_of_pod and claim.pod_claim_name == name:
                 return "/".join(key)
         return ""
 

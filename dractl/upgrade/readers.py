@@ -103,16 +103,10 @@ def template_of_claims(state: ClusterState, pod: Key) -> dict[Key, Key]:
     }
     templates: dict[Key, Key] = {}
     for key in state.claims_of_pod(pod) if names else ():
-        name = state.claim(key).annotations.get(POD_CLAIM_NAME, "")
+        name = state.claim(key).pod_claim_name
         if name in names:
             templates[key] = pod[0], names[name]
     return templates
-
-
-POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-"""The annotation with which the claim controller marks a claim that it makes (api/resource/v1
-PodResourceClaimAnnotation).
-"""
 
 
 def _drivers_of(selectors: list[Expression]) -> frozenset[str]:

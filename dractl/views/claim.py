@@ -270,6 +270,14 @@ class Claim(View):
         owners = maps_at(self.raw, "metadata", "ownerReferences")
         return tuple([text_at(owner, "name") for owner in owners if owner.get("kind") == "Pod"])
 
+    @property
+    def pod_claim_name(self) -> str:
+        """The entry of the pod's ``spec.resourceClaims`` for which the claim was generated; "" if
+        it was not generated (kubernetes pkg/controller/resourceclaim/controller.go
+        podResourceClaimAnnotation).
+        """
+        return text(self.annotations.get("resource.kubernetes.io/pod-claim-name"))
+
 
 _TEXT_FIELDS = ("request", "driver", "pool", "device", "shareID")
 

@@ -1,5 +1,6 @@
 """Nodes."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,6 +74,24 @@ class Node(View):
     def kubelet_version(self) -> str:
         """``status.nodeInfo.kubeletVersion``, such as ``v1.37.1``; "" if unknown."""
         return text_at(self.status, "nodeInfo", "kubeletVersion")
+
+    @property
+    def kubelet_skips_claims(self) -> bool:
+        """True if the kubelet stops preparing a pod's claims at the first that is already prepared
+        (kubernetes pkg/kubelet/cm/dra/manager.go prepareResources before #135919).
+
+        That is certain for versions whose changelog lacks the correction; later patch releases
+        have it.
+        """
+        return re.match(r"v1\.(?:34\.[0-3]|35\.0)(?![0-9])", self.kubelet_version) is not None
+
+    @property
+    def kubelet_needs_claim_statuses(self) -> bool:
+        """True if the kubelet finds the claims of a pod that ends only by the pod's status
+        (kubernetes pkg/kubelet/cm/dra/manager.go UnprepareResources before #139845).
+        """
+        minor = re.match(r"v1\.(\d+)\.", self.kubelet_version)
+        return minor is not None and int(minor[1]) < 37
 
     @property
     def kernel_version(self) -> str:

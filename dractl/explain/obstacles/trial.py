@@ -65,15 +65,35 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
     """Return the subject as it is created in a cluster, with the claims of its templates.
 
     ``before`` is the cluster of the question. If the workload's template differs between the two
-    clusters, the pod is made from the changed template.
+    clusters, the pod is made from the changed template. A claim that was made from a template that
+    is gone, or was not shown, is made again as it is.
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
+    if question.kind == "Pod":
+        state = _restore_templates(state, question)
     if question.kind not in API_GROUPS:
         value = _pod_of_workload(state, before, question)
     if question.kind not in CLAIMS:
         metadata = {k: v for k, v in (value.get("metadata") or {}).items() if k != "uid"}
         value = {**value, "metadata": metadata, "status": {}}
     return Trial(state, replace(question, value=value))
+
+
+def _restore_templates(state: ClusterState, question: Question) -> ClusterState:
+    """Return the state with templates like the existing claims of a pod whose templates it
+    lacks.
+    """
+    pod, namespace = question.pod, question.key[0]
+    for reference in pod.claim_references:
+        template = namespace, reference.template_name
+        claim = state.get("ResourceClaim", (namespace, pod.claim_statuses.get(reference.name, "")))
+        kind = "ResourceClaimTemplate"
+        if reference.template_name and claim and state.get(kind, template) is None:
+            metadata = {"name": reference.template_name, "namespace": namespace}
+            spec = {"spec": claim.get("spec") or {}}
+            value = {"apiVersion": claim.get("apiVersion"), "kind": kind, "metadata": metadata}
+            state = state.replace(kind, template, {**value, "spec": spec})
+    return state
 
 
 def _pod_of_workload(state: ClusterState, before: ClusterState, question: Question) -> Raw:

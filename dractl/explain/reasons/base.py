@@ -358,6 +358,8 @@ class HeldByOthers(HeldDevices, frozen=True, kw_only=True):
                 " claim Terminating",
                 quote_command("kubectl get {} {} -n {}", resource, name, namespace),
             )
+        if self.holders and all(holder.finished for holder in self.holders):
+            return  # another cause says why their claims are not released
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a"
             " node with more of them",

@@ -29,10 +29,6 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.views import Namespace
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
-_POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
-"""The annotation that marks a claim which was made for a pod (kubernetes
-pkg/controller/resourceclaim).
-"""
 _CREATION_PREFIX = "create ResourceClaim :"
 """The beginning of the claim controller's message about a claim that has no name yet (same
 package).
@@ -82,7 +78,7 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
         names = [
             key[1]
             for key, claim in state.claims.items()
-            if key[0] == namespace and _POD_CLAIM_ANNOTATION not in claim.annotations
+            if key[0] == namespace and not claim.pod_claim_name
         ]
         is_unlabelled = (
             state.has("Namespace")

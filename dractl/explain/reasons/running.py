@@ -1,6 +1,7 @@
 """Reasons after scheduling: causes that keep a pod from running on its node."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -225,6 +226,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     """The message of the runtime."""
     begun: bool = False
     """True if a container of the pod has run before, so that the devices existed then."""
+    rebooted: str = ""
+    """The time at which the node was rebooted after the claims were allocated (RFC 3339)."""
     host: str = ""
     """The path that is absent on the node."""
     drivers: tuple[str, ...] = ()
@@ -242,6 +245,12 @@ class NotInjected(Cause, frozen=True, kw_only=True):
             return (
                 f"scheduled on {node}, where {self.host}, which its CDI devices need, does not"
                 f" exist: {words}"
+            )
+        if self.rebooted:
+            return (
+                f"scheduled on {node}, where the container runtime no longer knows its devices"
+                f" since the reboot at {self.rebooted}: {words}; a reboot empties /var/run/cdi,"
+                " where drivers write the CDI files of claims"
             )
         if self.begun:
             return (
@@ -270,7 +279,7 @@ class NotInjected(Cause, frozen=True, kw_only=True):
                 node, "it compares the device nodes of CDI files with /dev", self.os_image
             )
             return
-        if self.begun:
+        if self.begun or self.rebooted:
             yield NextStep(
                 "recreate the pod: its driver then prepares the devices again",
                 quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
@@ -280,6 +289,32 @@ class NotInjected(Cause, frozen=True, kw_only=True):
             f"the CDI file (specification) of {driver} may be broken, name another kind, or lie"
             " where the runtime does not look (cdi_spec_dirs)",
             self.os_image,
+        )
+
+
+class SharedClaim(Struct, frozen=True):
+    """A claim that was prepared for another pod, for which the kubelet skips a pod's other
+    claims.
+    """
+
+    claim: str
+    pod: str
+    """The other pod, as ``namespace/name``."""
+    kubelet: str
+    """The version of the kubelet, such as ``v1.34.2``."""
+
+    def steps(self, node: str) -> Iterator[NextStep]:
+        """Yield the steps to start the pod."""
+        namespace, _, name = self.pod.partition("/")
+        yield NextStep(
+            f"start the pod with more claims first: end pod {self.pod}, and recreate it once this"
+            " pod runs",
+            quote_command("kubectl get pod {} -n {} -o wide", name, namespace),
+        )
+        yield NextStep(
+            f"update the kubelet of {node} to a patch release with kubernetes/kubernetes#135919,"
+            " or to 1.36",
+            see_node(node).command,
         )
 
 
@@ -306,12 +341,22 @@ class NotStarted(Cause, frozen=True, kw_only=True):
     """The folders in which the drivers of the pod's devices look for the files of their vendor."""
     refusal: Refusal | None = None
     """The explanation of the runtime's or a driver's message, if the facts have one."""
+    shared: SharedClaim | None = None
+    """The claim of the pod that was prepared for another pod before, if the kubelet therefore
+    skips the pod's other claims.
+    """
 
     def sentence(self, names: Names, scope: Scope) -> str:
         lead = f"scheduled on {self.nodes[0]}, where the kubelet cannot {self.what}: {self.why}"
         if self.refusal is not None and self.refusal.meaning:
             return f"{lead}; {self.refusal.meaning}"
         lacks = parse_missing_dependency(self.why)
+        if lacks.dependency == "claim" and self.shared is not None:
+            return (
+                f"{lead}; claim {self.shared.claim} was already prepared for pod {self.shared.pod},"
+                f" and kubelet {self.shared.kubelet} then skips the pod's other claims"
+                " (kubernetes/kubernetes#135901)"
+            )
         if lacks.dependency == "claim":
             return f"{lead}; the kubelet has lost what it knew of claim {lacks.name}"
         if lacks.dependency == "mount" and self.roots:
@@ -332,6 +377,8 @@ class NotStarted(Cause, frozen=True, kw_only=True):
                 yield root.step(node, lacks.name)
         elif self.refusal is not None and self.refusal.meaning:
             yield from self.refusal.steps
+        elif lacks.dependency == "claim" and self.shared is not None:
+            yield from self.shared.steps(node)
         elif cure is not None:
             yield cure
         elif "image" in self.what:
@@ -851,6 +898,30 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
         yield see_kubelet(self.nodes[0])
 
 
+class ForgottenClaim(Struct, frozen=True):
+    """A claim that was made for a pod whose status does not name it."""
+
+    entry: str
+    """The name of the entry of ``spec.resourceClaims``."""
+    claim: str
+
+
+def _name_claims(claims: Iterable[ForgottenClaim], asked: AskedObject) -> NextStep:
+    """Return the step that writes claims into the status of their pod."""
+    statuses = [{"name": each.entry, "resourceClaimName": each.claim} for each in claims]
+    patch = json.dumps({"status": {"resourceClaimStatuses": statuses}})
+    return NextStep(
+        "write the claim into the pod's status again; a client that does not know the field has"
+        " overwritten it",
+        quote_command(
+            "kubectl patch pod {} -n {} --subresource=status -p {}",
+            asked.name,
+            asked.namespace,
+            patch,
+        ),
+    )
+
+
 class Stuck(Cause, frozen=True, kw_only=True):
     """The pod is Terminating on its node."""
 
@@ -887,6 +958,8 @@ class Stuck(Cause, frozen=True, kw_only=True):
     """The finalizers that keep the pod."""
     reported: str = ""
     """The kubelet's message about the pod."""
+    forgotten: tuple[ForgottenClaim, ...] = ()
+    """The pod's claims that its status no longer names, if its kubelet needs that."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
@@ -909,6 +982,12 @@ class Stuck(Cause, frozen=True, kw_only=True):
     def _waits_for(self) -> str:
         """The clause about the events, other than finalizers, for which the pod waits."""
         node = self.nodes[0]
+        if self.forgotten:
+            claims = ", ".join(claim.claim for claim in self.forgotten)
+            return (
+                f"its status no longer names claim {claims}, which is its own, so that a kubelet"
+                " before 1.37 cannot unprepare it (kubernetes/kubernetes#139772)"
+            )
         if not self.known:
             return "its kubelet has not said that it has stopped"
         if self.running:
@@ -937,6 +1016,8 @@ class Stuck(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node = self.nodes[0]
+        if self.forgotten:
+            yield _name_claims(self.forgotten, asked)
         if self.known and not self.running and self.drivers:
             yield from self._driver_steps(node)
         elif not self.finalizers:
