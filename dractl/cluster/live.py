@@ -181,7 +181,7 @@ _CONFIG_COMMAND = (
     "view",
     "--minify",
     "-o",
-    'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}{"\n"}{.current-context}',
+    'jsonpath={..namespace}{"\\n"}{.users[*].user.exec.command}{"\\n"}{.current-context}',
 )
 _MAX_VERSION_CHARS = 100
 _MAX_OWNER_GENERATIONS = 4
