@@ -243,6 +243,10 @@ class ClusterState:
         """Return the claims that were generated for a pod or are reserved for it."""
         return _claims_by_pod(self).get(pod, ())
 
+    def pods_of_template(self, template: Key) -> Sequence[Key]:
+        """Return the pods whose claims a ResourceClaimTemplate makes."""
+        return _pods_by_template(self).get(template, ())
+
     def events_of(self, about: Key) -> Sequence[Event]:
         """Return the events about objects of this namespace and name, whatever their kind."""
         return _events_by_object(self).get(about, ())
@@ -473,6 +477,16 @@ def _claims_by_pod(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
         for name in dict.fromkeys((*claim.owner_pods, *claim.consumer_pods)):
             claims.setdefault((key[0], name), []).append(key)
     return claims
+
+
+@derive_from("Pod")
+def _pods_by_template(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
+    pods: dict[Key, dict[Key, None]] = {}
+    for key, pod in state.pods.items():
+        for reference in pod.claim_references:
+            if reference.template_name:
+                pods.setdefault((key[0], reference.template_name), {})[key] = None
+    return {template: tuple(keys) for template, keys in pods.items()}
 
 
 @derive_from("Event")

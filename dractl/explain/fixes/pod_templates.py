@@ -1,9 +1,8 @@
 """Change pods where people write them: in pod templates of workloads, or in claim templates."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 
 from dractl.cluster.changes import Patch, apply_patch, parse_pointer, parse_target
-from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState, Key
 from dractl.cluster.workloads import WORKLOAD_KINDS, workload_target
 from dractl.explain.ask import Question
@@ -27,7 +26,7 @@ def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patc
         return f"for every pod of {kind} {'/'.join(key)}"
     if kind != "ResourceClaimTemplate":
         return ""
-    users = [user for user in pods_of_template(state, key) if user not in restarted]
+    users = [user for user in state.pods_of_template(key) if user not in restarted]
     pods = state.pods
     count = sum(not pods[user].has_ended for user in users)
     return f"{count} more pod{'s use' if count > 1 else ' uses'} the template" if count else ""
@@ -44,27 +43,12 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
         return []
     owner = workload_target(state, question.key)
     if kind == "ResourceClaimTemplate":
-        users = pods_of_template(state, key) if owner is not None else ()
+        users = state.pods_of_template(key) if owner is not None else ()
         pending = [user for user in users if state.pod(user).is_pending]
         replicas = [user for user in pending if workload_target(state, user) == owner]
         return replicas or [question.key]
     is_replaced = kind in _ROLLOUT_KINDS or kind == "Job" or "replicas" in str(change)
     return [question.key] if change.target == owner and not is_replaced else []
-
-
-def pods_of_template(state: ClusterState, template: Key) -> Sequence[Key]:
-    """Return the pods whose claims a ResourceClaimTemplate makes."""
-    return _pods_by_template(state).get(template, ())
-
-
-@derive_from("Pod")
-def _pods_by_template(state: ClusterState) -> Mapping[Key, Sequence[Key]]:
-    pods: dict[Key, dict[Key, None]] = {}
-    for key, pod in state.pods.items():
-        for reference in pod.claim_references:
-            if reference.template_name:
-                pods.setdefault((key[0], reference.template_name), {})[key] = None
-    return {template: tuple(keys) for template, keys in pods.items()}
 
 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:

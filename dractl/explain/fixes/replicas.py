@@ -9,7 +9,6 @@ from dractl.cluster.workloads import parse_ordinal, pods_of_target, workload_tar
 from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic
 from dractl.explain.fixes.edits import replace
 from dractl.explain.fixes.makers import fix_for, fix_once_for
-from dractl.explain.fixes.pod_templates import pods_of_template
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.fixes.requests import replica_count_slot
@@ -56,7 +55,7 @@ def _lower_count(
     if kind != "ResourceClaimTemplate":
         return None
     subject = problem.question.key
-    pods = pods_of_template(problem.state, template)
+    pods = problem.state.pods_of_template(template)
     users = [pod for pod in pods if pod in replicas and pod != subject]
     deletions = [Delete("/".join(("Pod", *key))) for key in users]
     lowest = max(count - 1 - _MAX_ATTEMPTS // (len(users) + 1), 0)
