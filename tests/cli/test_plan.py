@@ -176,3 +176,10 @@ def test_explain_names_the_command(
         report = json.loads(capsys.readouterr().out)
         commands = [step.get("command", "") for step in report.get("next", ())]
         assert any(c.endswith("plan pod/wanted -n ml") for c in commands) is named
+
+
+def test_template_that_fits_nowhere_is_explained_by_its_devices(run: Any) -> None:
+    code, out, _ = run((machine("a", 2),), "template/t3")
+    assert code == 1
+    assert "wants 3 devices" in out
+    assert "kube-controller-manager" not in out

@@ -191,8 +191,12 @@ def _list_reasons(cluster: Cluster, plan: Plan) -> tuple[str, ...]:
     if not plan.is_hopeless:
         return plan.reasons
     pod = plan.before.pod(plan.subjects[0])
+    raw = pod.raw
+    if pod.has_uncreated_claims:  # without a UID, they are made from their templates
+        metadata = {key: value for key, value in pod.metadata.items() if key != "uid"}
+        raw = {**raw, "metadata": metadata}
     explainer = Explainer(plan.before, cluster.features, Options(fixes=0))
-    return (explainer.explain(Question("Pod", pod.key, pod.raw)).headline,)
+    return (explainer.explain(Question("Pod", pod.key, raw)).headline,)
 
 
 def _render(
