@@ -147,7 +147,7 @@ def _kind_error(state: ClusterState, inventory: Inventory, kind: str, published:
         for row in state.coverage.unread(("ResourceSlice", "DeviceClass"))
         if row.seen == "unseen"
     ]
-    if unseen:
+    if "ResourceSlice" in unseen or (published and unseen):
         return InputError(
             f"whether there is a {kind} is unknown: the input has no {' and no '.join(unseen)}",
             hint=f"add `{command_for(unseen)}`",

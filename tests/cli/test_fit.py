@@ -237,3 +237,11 @@ def test_devices_of_a_device_plugin_are_not_counted(
         f"fits on n1 note: node n1: 4 GPUs are also offered as nvidia.com/gpu, {used} of them in use"
         in told
     )
+
+
+def test_machine_without_nics_has_none_whatever_classes_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = main(["fit", "gpu=1,nic=1", "--isolated", "--hardware", "g5.xlarge"])
+    assert code == 3
+    assert "no nic in this cluster: no driver publishes any" in capsys.readouterr().err
