@@ -13,6 +13,7 @@ from dractl.allocation import (
     Features,
     eviction_delay,
     find_evicting_taint,
+    is_tolerated,
     list_evicting_taints,
 )
 from dractl.cluster import kubelet
@@ -47,7 +48,7 @@ from dractl.explain.reasons.drivers import (
 from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.facts.refusals import KUBELET, refusals
-from dractl.model import ResourceSlice
+from dractl.model import DeviceRequestAllocationResult, DeviceTaint, ResourceSlice
 from dractl.model.taints import format_taint
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
@@ -866,20 +867,40 @@ def note_evicting_taints(
         tainted = find_evicting_taint(results, taints)
         if tainted is not None:
             device, taint = tainted
-            delay = eviction_delay(device.tolerations, taint)
             yield (
                 f"device {device.device} has taint {format_taint(taint)}, for which pods are"
-                " evicted: "
-                + (
-                    "a toleration keeps them there only if it names effect NoExecute"
-                    if delay is None
-                    else (
-                        f"the claim's toleration keeps this one there until {delay} s after "
-                        f"{taint.time_added or 'the taint was added'}"
-                    )
-                )
+                f" evicted: {_describe_toleration(claim, device, taint)}"
             )
             return
+
+
+def _describe_toleration(
+    claim: PodClaim, device: DeviceRequestAllocationResult, taint: DeviceTaint
+) -> str:
+    """Say what the claim's tolerations do against the eviction from a device."""
+    delay = eviction_delay(device.tolerations, taint)
+    if delay is not None:
+        return (
+            f"the claim's toleration keeps this one there until {delay} s after "
+            f"{taint.time_added or 'the taint was added'}"
+        )
+    requests = claim.claim.spec.devices.requests if claim.claim is not None else ()
+    asked = [
+        toleration
+        for request in requests
+        for name, alternative in (
+            (request.name, request.exactly),
+            *((f"{request.name}/{each.name}", each) for each in request.first_available),
+        )
+        if name == device.request and alternative is not None
+        for toleration in alternative.tolerations
+    ]
+    if is_tolerated(asked, taint):
+        return (
+            f"claim {claim.key[1]} tolerates it, but its allocation lacks the toleration, which"
+            " kube-scheduler 1.33 and 1.34 may not copy (kubernetes/kubernetes#134434)"
+        )
+    return "a toleration keeps them there only if it names effect NoExecute"
 
 
 def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims:

@@ -32,9 +32,9 @@ UNRESOLVABLE = (
 )
 
 
-def explain(*objects: dict[str, Any], release: str = "1.34", name: str = "p") -> Explanation:
+def explain(*objects: dict[str, Any], release: str = "1.34") -> Explanation:
     state = state_of(GPU, DEVICES, *objects)
-    (question,) = find_subjects(state, f"pod/{name}", "ml")
+    (question,) = find_subjects(state, "pod/p", "ml")
     return Explainer(state, Features.for_release(release)).explain(question)
 
 
@@ -200,3 +200,43 @@ def test_nobody_is_told_to_wait_for_pods_that_are_gone() -> None:
     assert "kube-controller-manager has not released them" in answer.headline
     assert "kube-controller-manager" in answer.next[0].text
     assert not any("wait until a holder ends" in step.text for step in answer.next)
+
+
+def test_slices_that_announce_different_numbers_are_no_second_installation() -> None:
+    """kubernetes/kubernetes#141117"""
+    first = slice_of(DRIVER, "node-1", device("gpu-0"))
+    second = slice_of(DRIVER, "node-1", device("gpu-1"), resourceSliceCount=2)
+    second["metadata"]["name"] = "z-second"
+    stuck = pod("p", TEMPLATE, metadata={"uid": "uid-p"}, status={"phase": "Pending", **NAMED})
+    answer = explain(node("node-1"), generated({}), stuck, first, second, release="1.37")
+    assert "(1 in node-1-gpu.example.com, 2 in z-second)" in answer.headline
+    assert "published twice" not in answer.headline
+    assert "restart driver gpu.example.com" in answer.next[0].text
+
+
+@pytest.mark.parametrize("carries", [False, True])
+def test_toleration_that_the_allocation_lacks_is_named(carries: bool) -> None:
+    """kubernetes/kubernetes#134434"""
+    toleration = {"key": "example.com/broken", "operator": "Exists", "effect": "NoExecute"}
+    taint = {
+        "key": "example.com/broken",
+        "effect": "NoExecute",
+        "timeAdded": "2026-10-01T08:30:00Z",
+    }
+    status = allocation("node-1", (DRIVER, "gpu-0"), pod="p")
+    if carries:
+        status["allocation"]["devices"]["results"][0]["tolerations"] = [toleration]
+    held = generated(status)
+    held["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = [toleration]
+    placed = pod(
+        "p",
+        TEMPLATE,
+        metadata={"uid": "uid-p", "deletionTimestamp": "2026-10-01T09:00:00Z"},
+        spec={"nodeName": "node-1"},
+        status={"phase": "Running", **NAMED},
+    )
+    tainted = slice_of(DRIVER, "node-1", device("gpu-0", taints=[taint]))
+    answer = explain(node_of("v1.34.1"), held, placed, tainted)
+    lacks = any("its allocation lacks the toleration" in note for note in answer.notes)
+    assert lacks is not carries
+    assert not any("only if it names effect NoExecute" in note for note in answer.notes)

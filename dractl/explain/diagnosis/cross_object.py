@@ -31,7 +31,12 @@ from dractl.explain.reasons.cross_object import (
 )
 from dractl.explain.reasons.devices import DeviceInUse
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
-from dractl.explain.reasons.pools import NoSlicesOnNode, PoolIncomplete, PublishedTwice
+from dractl.explain.reasons.pools import (
+    CountsDiffer,
+    NoSlicesOnNode,
+    PoolIncomplete,
+    PublishedTwice,
+)
 from dractl.explain.reasons.workloads import (
     ClaimEach,
     HoldersEnded,
@@ -492,11 +497,11 @@ def _is_unready(case: Case, node: str) -> bool:
 def _find_pools_published_twice(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    """Yield pools that have more slices than each slice announces, since two installations of a
-    driver publish them.
+    """Yield pools whose slices announce different numbers, and pools that have more slices than
+    each slice announces, since two installations of a driver publish them.
     """
     for cause in ranked:
-        if not isinstance(cause, PoolIncomplete) or (cause.have or 0) <= (cause.want or 0):
+        if not isinstance(cause, PoolIncomplete):
             continue
         slices = [
             item
@@ -507,6 +512,16 @@ def _find_pools_published_twice(
         slices.sort(
             key=lambda item: (item.metadata.creation_timestamp or "", item.metadata.name or "")
         )
+        counts = [
+            (item.metadata.name or "", item.spec.pool.resource_slice_count) for item in slices
+        ]
+        if len({number for _, number in counts}) > 1:
+            yield CountsDiffer(
+                driver=cause.driver, pool=cause.pool, counts=tuple(counts), nodes=cause.nodes
+            )
+            continue
+        if (cause.have or 0) <= (cause.want or 0):
+            continue
         names = Counter(device.name for item in slices for device in item.spec.devices)
         yield PublishedTwice(
             driver=cause.driver,

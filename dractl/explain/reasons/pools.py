@@ -244,9 +244,47 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
         have, want = self.have or 0, self.want or 0
         if have > want:
             exist = f"{plural(have, 'slice')} of generation {self.generation} exist"
-            return self.fault_sentence(names, f"is incomplete: {exist}, and each announces {want}")
+            return self.fault_sentence(names, f"is incomplete: {exist}, and {want} are announced")
         return self.fault_sentence(
             names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist"
+        )
+
+
+class CountsDiffer(Cause, frozen=True, kw_only=True):
+    """The slices of a pool announce different numbers of slices."""
+
+    page = ReasonPage(
+        "pool-counts-differ",
+        "the slices of a pool announce different numbers of slices",
+        "Each slice of a pool says how many there are, and these numbers have to be equal. Up to"
+        " 1.37 the scheduler believes the slice that it reads first, so that the pool may be"
+        " complete in one attempt and incomplete in the next.",
+        SEE_SLICES + " (spec.pool.resourceSliceCount)",
+        "Restart the driver, so that it publishes the pool anew, and tell its authors.",
+        Progress.HIDDEN,
+    )
+    steps_beside_fixes = True
+    is_root_cause = True
+
+    driver: str
+    pool: str
+    counts: tuple[tuple[str, int], ...]
+    """The names of the slices with the number that each announces."""
+
+    def facts(self) -> Facts:
+        return {**super().facts(), "driver": self.driver, "pool": self.pool}
+
+    def sentence(self, names: Names, scope: Scope) -> str:
+        counts = ", ".join(f"{number} in {name}" for name, number in self.counts[:3])
+        return (
+            f"the slices of pool {self.pool} announce different numbers of slices ({counts}):"
+            " whether kube-scheduler takes the pool for complete depends on the slice that it reads"
+            " first (kubernetes/kubernetes#141117)"
+        )
+
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            f"restart driver {self.driver}, so that it publishes the pool anew", DAEMONSETS
         )
 
 
