@@ -124,7 +124,6 @@ def _state_of_pod(
         node=node.key[1],
         pod=name,
         container=wanted if container is not None and container.name == wanted else "",
-        since=container.started_at if container is not None else "",
     )
 
 

@@ -232,12 +232,9 @@ class PluginRuns(PluginState, frozen=True, kw_only=True):
     pod: str
     container: str = ""
     """The container that serves the driver, "" if the pod has only one."""
-    since: str = ""
-    """The time at which its container started."""
 
     def clause(self) -> str:
-        since = f" since {self.since}" if self.since else ""
-        return f"pod {self.pod} of driver {self.driver} runs there{since}"
+        return f"pod {self.pod} of driver {self.driver} runs there"
 
     @property
     def log(self) -> NextStep:
