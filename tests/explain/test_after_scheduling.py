@@ -237,3 +237,32 @@ def test_claim_is_answered_before_the_pod_using_it() -> None:
         find_subjects(fine, "claim/d", "ml")[0]
     )
     assert "waits for its other claim ml/c" in answer.headline
+
+
+@pytest.mark.parametrize(
+    ("words", "users"),
+    [
+        ("node(s) exceed max volume count", "ml/a, ml/b use 3 volumes there"),
+        ("node(s) had volume node affinity conflict", ""),
+    ],
+)
+def test_volumes_are_counted_where_a_node_has_too_many(words: str, users: str) -> None:
+    """Plugin NodeVolumeLimits counts the volumes of the pods on a node."""
+
+    def user(name: str, *volumes: str) -> dict[str, Any]:
+        mounted = [{"name": v, "persistentVolumeClaim": {"claimName": v}} for v in volumes]
+        return pod(name, spec={"nodeName": "node-1", "volumes": mounted})
+
+    said = f"0/1 nodes are available: 1 {words}."
+    answer = explain(
+        *CLUSTER,
+        claim("c", request("r", "gpu")),
+        refused_status(said),
+        user("a", "x", "y"),
+        user("b", "z"),
+        user("idle"),
+    )
+    message = answer.reasons[0].message
+    assert words in message
+    assert message.endswith(users)
+    assert ("use" in message.split()) == bool(users)

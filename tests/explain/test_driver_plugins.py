@@ -826,3 +826,43 @@ def test_finalizer_keeps_an_ended_pod() -> None:
     assert "finalizer example.com/keep keeps it" in answer.headline
     assert "keeps its devices" not in answer.headline
     assert answer.next[0].text.startswith("have the controller of finalizer example.com/keep")
+
+
+@pytest.mark.parametrize(("container", "option"), [("gpus", " -c gpus"), ("other", "")])
+def test_log_of_a_running_driver_is_that_of_its_container(container: str, option: str) -> None:
+    """A pod of NVIDIA's driver may have several containers; gpus serves gpu.nvidia.com."""
+    objects = pod_on_node(NVIDIA, deletionTimestamp="2026-09-20T09:00:00Z")
+    ended = {"exitCode": 0, "finishedAt": "2026-09-20T09:00:00Z"}
+    objects[2]["status"]["containerStatuses"] = [{"name": "main", "state": {"terminated": ended}}]
+    answer = explain(
+        *objects,
+        node("node-1"),
+        slice_of(NVIDIA, "node-1", device("gpu-0")),
+        daemon_set("nvidia", "x/dra-driver-nvidia-gpu:v0.4.1"),
+        plugin_pod("nvidia", "node-1", {**RUNS, "name": container}),
+    )
+    (log,) = (step.command for step in answer.next if step.text.startswith("read the log of"))
+    assert log == f"kubectl logs nvidia-node-1 -n drivers --tail=100{option}"
+
+
+def test_other_reasons_stay_beside_a_crashing_plugin() -> None:
+    leaving = pod(
+        "q",
+        {"name": "g", "resourceClaimName": "held"},
+        metadata={"deletionTimestamp": "2026-09-20T09:00:00Z"},
+        spec={"nodeName": "node-2"},
+    )
+    held = allocation("node-2", (INTEL, "gpu-0"), pod="q")
+    answer = explain(
+        *pod_and_claim(INTEL),
+        node("node-1"),
+        node("node-2"),
+        slice_of(INTEL, "node-2", device("gpu-0")),
+        claim("held", request("r", "gpu"), status=held),
+        leaving,
+        daemon_set("intel", "ghcr.io/intel/intel-gpu-resource-driver:v0.11.0", desired=2),
+        plugin_pod("intel", "node-1", CRASHES),
+        plugin_pod("intel", "node-2", RUNS),
+    )
+    assert "of driver gpu.intel.com keeps crashing on node-1" in answer.headline
+    assert "holder-terminating" in [reason.code for reason in answer.reasons]

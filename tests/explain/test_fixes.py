@@ -956,3 +956,69 @@ def test_an_ending_does_not_help_where_a_selector_fails_on_another_node() -> Non
     assert not [title for title in titles(answer) if title.startswith("delete pod")]
     alone = explain("pod/p", *common)
     assert [title for title in titles(alone) if title.startswith("delete pod")]
+
+
+def product(node_name: str, count: int, name: str) -> dict[str, Any]:
+    return slice_of(
+        DRIVER, node_name, *(device(f"gpu-{n}", productName=name) for n in range(count))
+    )
+
+
+@pytest.mark.parametrize(("on_a", "is_changed"), [("A100-SXM4-40GB", False), ("H100", True)])
+def test_selector_of_a_class_is_changed_only_if_no_device_belongs_to_it(
+    on_a: str, is_changed: bool
+) -> None:
+    product_name = f"device.attributes['{DRIVER}'].productName"
+    small = device_class("a100", f"{product_name} == 'NVIDIA A100-SXM4-40GB'")
+    answer = explain(
+        "claim/c",
+        small,
+        claim("c", request("r", "a100", 2)),
+        node("a"),
+        node("b"),
+        product("a", 1, f"NVIDIA {on_a}"),
+        product("b", 4, "NVIDIA A100-SXM4-80GB"),
+    )
+    assert any(fix.title.endswith("in class a100") for fix in answer.fixes) is is_changed
+
+
+def test_feature_gate_is_enabled_beside_the_others() -> None:
+    """With all gates but one as in 1.34, the alternatives of a request need that one."""
+    alternatives = {
+        "name": "r",
+        "firstAvailable": [{"name": "mig", "deviceClassName": "mig.nvidia.com"}],
+    }
+    state = state_of(MIG, claim("c", alternatives), node("a"), migs("a"))
+    (question,) = find_subjects(state, "claim/c", None)
+    features = Features.for_release("1.34", {"DRAPrioritizedList": False})
+    answer = Explainer(state, features).explain(question)
+    assert [fix.title for fix in answer.fixes] == ["enable feature gate DRAPrioritizedList"]
+
+
+def test_a_driver_that_was_probably_meant_is_named() -> None:
+    answer = explain(
+        "claim/c",
+        device_class("gpu", "device.driver == 'gpu.nvdiia.com'"),
+        claim("c", request("r", "gpu")),
+        node("a"),
+        gpus("a", "gpu-0"),
+    )
+    assert "driver gpu.nvdiia.com publishes no ResourceSlice; there is gpu.nvidia.com" in (
+        answer.headline
+    )
+
+
+def test_missing_claim_is_created_for_the_class_that_its_name_resembles() -> None:
+    classes = [device_class(name, f"device.driver == '{DRIVER}'") for name in ("a", "b", "c", "d")]
+    wanted = device_class("gpu.example.com", f"device.driver == '{DRIVER}'")
+    user = pod("p", {"name": "gpu", "resourceClaimName": "my-gpu"})
+    answer = explain("pod/p", *classes, wanted, user, node("a"), gpus("a", "gpu-0"))
+    assert answer.fixes[0].title == "create claim ml/my-gpu, for example for one gpu.example.com"
+
+
+def test_error_of_a_selector_names_the_nodes_of_its_devices() -> None:
+    expression = f"device.attributes['{DRIVER}'].nothing == 'x'"
+    asks = request("r", DRIVER, selectors=[{"cel": {"expression": expression}}])
+    answer = explain("claim/c", GPU, claim("c", asks), node("a"), node("b"), gpus("b", "gpu-0"))
+    assert f"fails on device {DRIVER}/b/gpu-0 of node b: " in answer.headline
+    assert answer.reasons[0].facts["nodes"] == ("b",)

@@ -221,3 +221,24 @@ def test_a_gang_does_not_start_while_a_claim_of_another_pod_is_older_than_its_te
 
     assert runs(ONE["spec"]["spec"])
     assert not runs({"devices": {"requests": [request("gpu", "gpu", 3)]}})
+
+
+def test_next_pod_of_a_started_group_needs_no_others_beside_it() -> None:
+    """Three pods run in zone za and hold its devices; zone zb has free ones."""
+    running = ring(3)
+    held = []
+    for number, member in enumerate(running):
+        name = member["metadata"]["name"]
+        member["spec"] |= {
+            "nodeName": "a",
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
+        }
+        given = allocation("a", ("gpu.example.com", f"gpu-{number}"), pod=name)
+        held.append(claim(name, request("gpu", "gpu"), status=given))
+    by_zone = {"topology": [{"key": "zone"}]}
+    group = podgroup(gang(3), schedulingConstraints=by_zone)
+    waits = unschedulable_ring(4)[3]
+    answer = explain_pod(state_of(GPU, ONE, *NODES, group, *held, *running, waits), "ring-3")
+    assert answer.headline.startswith(
+        "no other pod of PodGroup ml/ring fits on nodes with zone=za; the next one, ring-3: "
+    )

@@ -30,3 +30,32 @@ def test_two_tolerations_for_a_pod_are_both_in_its_template() -> None:
     assert moved.target == "Deployment/ml/web"
     after = apply_patch(deployment, moved.operations)
     assert after["spec"]["template"]["spec"]["tolerations"] == wanted
+
+
+def test_request_beside_a_container_with_a_limit_alone_is_changed() -> None:
+    """The API server copies a limit into the requests of its own container only."""
+    gpu = {"example.com/gpu": "2"}
+    containers = [
+        {"name": "a", "image": "x", "resources": {"requests": gpu, "limits": gpu}},
+        {"name": "b", "image": "x", "resources": {"limits": gpu}},
+    ]
+    deployment: dict[str, Any] = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+    made = owned_pod("web-1", "Deployment/web")
+    made["spec"]["containers"] = [
+        {**container, "resources": {"requests": gpu, "limits": gpu}} for container in containers
+    ]
+    path = "/spec/containers/{}/resources/requests/example.com~1gpu"
+    operations = tuple(
+        {"op": "replace", "path": path.format(number), "value": "1"} for number in (0, 1)
+    )
+    state = state_of(made, deployment)
+    moved = move_to_template(state, ("ml", "web-1"), Patch("Pod/ml/web-1", operations))
+    assert moved is not None
+    assert [operation["path"] for operation in moved.operations] == [
+        "/spec/template" + path.format(0)
+    ]
