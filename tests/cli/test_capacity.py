@@ -644,3 +644,16 @@ def test_settings_are_shown_with_their_origin(
         assert capsys.readouterr().out.splitlines() == ["DRACTL_OUTPUT=json", *shown]
     assert main(["fit", "--show-settings", "--isolated"]) == 0
     assert capsys.readouterr().out.startswith("no setting")
+
+
+@pytest.mark.parametrize(("nodes", "lines"), [(40, 40), (41, 1)])
+def test_equal_nodes_share_a_line_where_there_are_more_than_40(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], nodes: int, lines: int
+) -> None:
+    names = [f"n{number}" for number in range(nodes)]
+    objects = [GPU, *map(node, names), *(gpus(name, "r1") for name in names)]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    assert main(["devices", "-f", str(path), "--isolated"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert sum("gpu.example.com" in line.split() for line in out) == lines

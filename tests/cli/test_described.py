@@ -844,3 +844,17 @@ def test_fit_judges_the_machines(capsys: pytest.CaptureFixture[str]) -> None:
     main(["fit", "gpu=2", *machines])
     assert "karpenter launches p5.48xlarge" in capsys.readouterr().out
     assert main(["fit", "gpu=2", "--for", "karpenter"]) == 2
+
+
+def test_verdicts_of_an_autoscaler_are_a_column(
+    claim: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A verdict shorter than the autoscaler's name (``serves``) moves nothing to the right of it."""
+    explain(claim, "--hardware", "p5.48xlarge,trn2.48xlarge,dgx-h100", "--for", "karpenter")
+    lines = capsys.readouterr().out.splitlines()
+    (head,) = (line for line in lines if "KARPENTER" in line)
+    place = head.index("KARPENTER")
+    rows = [line for line in lines if line[2:].startswith(("p5.48", "trn2.48", "dgx-h100"))]
+    assert [row[place:].split()[0] for row in rows] == ["serves", "never", "unknown"]
+    behind = place + len(head[place:].split()[0]) + 2
+    assert all(line[behind - 2 : behind] == "  " and line[behind] != " " for line in (head, *rows))

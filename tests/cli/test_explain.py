@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from dractl import facts
+from dractl.cli import terminal
 from dractl.cli.main import main
 from tests.cluster.test_live import Kubectl, kubectl, listed
 from tests.explain.cluster import (
@@ -806,3 +807,34 @@ def test_the_last_line_is_the_page_of_the_reason(
     assert (said, asked) == (f"More about {code}", f"dractl rule {code}")
     assert main(asked.split()[1:]) == 0
     assert capsys.readouterr().out.startswith(f"{code}: ")
+
+
+@pytest.mark.parametrize(("spare", "shown"), [(0, False), (1, True)])
+def test_hint_on_details_is_left_out_where_it_would_scroll_the_table(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    spare: int,
+    shown: bool,
+) -> None:
+    """The table stays on the screen with the hint and the prompt below it."""
+    claims = [claim(f"c{number}", request("r", "gpu", 3)) for number in range(4)]
+    path = dump(tmp_path, *busy_cluster(), *claims)
+    arguments = ["explain", "-f", path, "--isolated"]
+    main(arguments)
+    height = capsys.readouterr().out.count("\n") + 1 + spare
+    monkeypatch.setattr(terminal, "height", lambda _: height)
+    main(arguments)
+    assert ("for details: explain KIND/NAME" in capsys.readouterr().err) == shown
+
+
+def test_no_workload_of_another_name_is_suggested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = dump(
+        tmp_path, *busy_cluster(), make_workload("Deployment", "other"), pod("infer-5f49-0")
+    )
+    code, _, err = run(capsys, "-f", path, "pod/infer", "-n", "ml")
+    assert code == 3
+    assert "there is pod/infer-5f49-0" in err
+    assert "asks about all of its pods" not in err

@@ -209,3 +209,23 @@ def test_lines_are_broken_on_a_terminal_alone(
     assert all(
         len(line) <= 80 for line in lines if len(line.split()) > 1 and "expression" not in line
     )
+
+
+def test_a_line_of_a_rule_may_be_as_wide_as_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the narrowest terminal that its longest line fits into, a rule's page has that line."""
+    output = Screen()
+    output.encoding = "utf-8"
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def lines_at(columns: int) -> list[str]:
+        output.truncate(0)
+        output.seek(0)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["rule", "DRA721"]) == 0
+        return output.getvalue().splitlines()
+
+    longest = max((line for line in lines_at(80) if line.startswith("  ")), key=len)
+    assert longest in lines_at(len(longest))

@@ -256,3 +256,12 @@ def test_unreplaceable_file_is_written_in_place(
     monkeypatch.setattr(os, "replace", refuse_as_mounted)
     atomic.replace(tmp_path / "report", b"new")
     assert (tmp_path / "report").read_text() == "new"
+
+
+def test_lines_of_a_diff_are_painted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "pod.yaml").write_text(POD)
+    assert main(["migrate", "--diff", "pod.yaml", "--color", "always"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    colours = {line[:6] for line in lines if line.startswith("\x1b[3")}
+    assert {"\x1b[31m-", "\x1b[32m+", "\x1b[36m@"} <= colours
+    assert not any(line.startswith(("+", "-", "@")) for line in lines)

@@ -15,7 +15,9 @@ from dractl.lint import Report, lint, registry
 from dractl.lint.registry import rules
 from dractl.manifests import load
 from dractl.model import Target
+from dractl.report.canvas import Canvas
 from dractl.report.lint import (
+    full as lint_full,
     github as lint_github,
     gitlab as lint_gitlab,
     junit as lint_junit,
@@ -175,3 +177,13 @@ def test_hidden_findings_are_counted(here: Path) -> None:
     assert shown.findings == ()
     assert shown.notes[-1] == "1 finding is less severe than error and not shown"
     assert whole.from_severity("warning") is whole
+
+
+def test_no_words_of_a_finding_are_wider_than_the_terminal(here: Path) -> None:
+    """Only an excerpt may be as wide as it is, since it is the text of the file."""
+    written = report("claim.yaml")
+    assert any(finding.help for finding in written.findings)
+    for width in range(50, 110):
+        text = lint_full.render(written, Canvas(width))
+        words = [line for line in text.splitlines() if not line[:1].isdigit()]
+        assert [line for line in words if len(line) > width and len(line.split()) > 3] == []

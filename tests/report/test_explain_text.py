@@ -14,6 +14,7 @@ from dractl.explain.answer import Fix, Obstacle, Reason, Relief, Subject
 from dractl.explain.reasons.headline import Clauses
 from dractl.report.canvas import Canvas
 from dractl.report.explain import (
+    html as explain_html,
     matrix_html,
     opening as explain_opening,
     overview,
@@ -423,3 +424,35 @@ def test_number_of_obstacles_ends_the_sentence(headline: str, lines: list[str]) 
     shown = explain_opening.lines(explanation)
     assert len(shown) == len(lines)
     assert all(line.endswith(end) for line, end in zip(shown, lines, strict=True))
+
+
+def with_selector(expression: str) -> list[dict[str, Any]]:
+    """Two nodes, and the claim of a GPU on which an expression is true."""
+    asks = request("gpu", "gpu.example.com", 1, selectors=[{"cel": {"expression": expression}}])
+    return [*two_nodes(), claim("c", asks)]
+
+
+def test_a_count_of_no_devices_is_red() -> None:
+    answers = asked(with_selector("device.attributes['gpu.example.com'].model == 'z'"), "claim/c")
+    text = explain_text.render(answers, Canvas(100, color=True), now=NOON)
+    assert "\x1b[31m0 of 6\x1b[0m" in text
+
+
+def test_counts_stand_below_each_other_behind_the_longest_condition() -> None:
+    """The longest condition that is not cut has 48 columns with its indent, all that a terminal of
+    72 columns has for it.
+    """
+    whole = f"model=='{'z' * 35}'"
+    cluster = with_selector(f"device.attributes['gpu.example.com'].{whole}")
+    lines = shown(cluster, "claim/c", width=72).splitlines()
+    (total,) = (line for line in lines if line.startswith("  request gpu  1 "))
+    (kept,) = (line for line in lines if line.startswith(f"    {whole}  "))
+    assert total.index("6 devices") == kept.index("0 of 6")
+
+
+def test_page_of_a_claim_that_fits_has_no_table_of_changes() -> None:
+    answers = asked([*two_nodes(), claim("c", request("gpu", "gpu.example.com"))], "claim/c")
+    refused = asked([*two_nodes(), claim("c", request("gpu", "gpu.example.com", 7))], "claim/c")
+    heading = "<h2>To make it fit "
+    assert heading not in explain_html.render(answers)
+    assert heading in explain_html.render(refused)
