@@ -151,6 +151,12 @@ def test_claims_without_a_running_pod_are_problems() -> None:
     assert found == ["pod-finished", "claim-deleting", "claim-unused"]
 
 
+def test_an_unused_claim_is_deleted_in_its_namespace() -> None:
+    state = state_of(GPU, node("a"), gpus("a", device("gpu-0")), make_claim("unused", "gpu-0"))
+    (problem,) = find_problems(state, take_inventory(state, FEATURES), list_device_plugins(state))
+    assert [step.command for step in problem.next] == ["kubectl delete resourceclaim unused -n ml"]
+
+
 def test_a_device_in_two_claims_is_a_problem() -> None:
     users = [pod("p"), pod("q")]
     _, _, found = inventory_of(

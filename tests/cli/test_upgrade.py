@@ -430,6 +430,17 @@ def test_only_a_preview_takes_an_unknown_gate(
     assert upgrade(manifest, "--from", "1.36", "--to", "1.37", *gates) == 2
 
 
+def test_gate_unknown_to_the_oldest_scheduler_is_left_out_there(
+    manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1.33 is read as 1.34, the first release with a modelled scheduler, and 1.35 adds the gate
+    DRADeviceTaintRules (kubernetes pkg/features/kube_features.go).
+    """
+    gates = ("--feature-gates", "DRADeviceTaints=true,DRADeviceTaintRules=true")
+    assert upgrade(manifest, "--from", "1.33", "--to", "1.35", *gates) in {0, 1}
+    assert "error" not in capsys.readouterr().err
+
+
 def test_landed_and_planned_are_distinguished(
     manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

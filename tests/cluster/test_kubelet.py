@@ -51,6 +51,20 @@ def test_a_refusal_names_the_claim_in_the_words_of_every_release(words: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("words", "gate"),
+    [
+        ("the Fancy feature gate is not enabled", "Fancy"),
+        ('X is selected, but the "Fancy" feature gate is not enabled', "Fancy"),
+        ("X needs feature gate Fancy", "Fancy"),
+        ("no such device", None),
+    ],
+)
+def test_a_refusal_names_the_feature_gate_of_a_driver(words: str, gate: str | None) -> None:
+    refused = f"{LEAD}NodePrepareResources failed for ResourceClaim c: {words}"
+    assert parse_prepare_failure(refused).gate == gate
+
+
+@pytest.mark.parametrize(
     ("message", "dependency"),
     [
         (

@@ -480,3 +480,31 @@ def test_the_new_pod_of_a_stateful_set_is_told_from_the_old_one_by_its_node() ->
         "kubectl wait --for=create pod/x-0 -n ml --timeout=10m",
         "kubectl wait --for=condition=PodScheduled pod/x-0 -n ml --timeout=10m",
     )
+
+
+@pytest.mark.parametrize(("older", "younger"), [("x", "y"), ("y", "x")])
+def test_age_of_a_pod_that_loses_no_work_is_ignored(older: str, younger: str) -> None:
+    pods = {name: running(name, f"StatefulSet/{name}", "a", n) for n, name in enumerate("xy")}
+    pods[older][0]["status"]["startTime"] = "2026-01-01T00:00:00Z"
+    pods[younger][0]["status"]["startTime"] = "2026-01-02T00:00:00Z"
+    plan = plan_for(
+        machine("a", 2),
+        machine("b", 1),
+        pods["x"],
+        pods["y"],
+        waiting(1, nodeSelector={"kubernetes.io/hostname": "a"}),
+    )
+    assert moves(plan) == [("x", "a", "b")]
+
+
+def test_devices_of_several_requests_are_freed() -> None:
+    requests = [request("first", DRIVER), request("second", DRIVER)]
+    pair = {
+        **template(2),
+        "metadata": {"name": "t7", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": requests}}},
+    }
+    plan = plan_for(
+        machine("a", 2), machine("b", 1), running("x", "StatefulSet/x", "a", 0), waiting(7), pair
+    )
+    assert (plan.verdict, moves(plan)) == ("plan", [("x", "a", "b")])

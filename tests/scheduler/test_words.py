@@ -9,6 +9,9 @@ import pytest
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find_subjects
 from dractl.report.explain.json import as_json
+from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.words import MAX_EVENT_BYTES, SchedulerWords, compare_words
+from dractl.views import Pod
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -146,3 +149,22 @@ def test_another_refusal_is_noted_beside_the_answer() -> None:
     answer = explain(message, free=False)
     assert agrees(answer) is False
     assert any("kube-scheduler says otherwise" in note for note in answer.notes)
+
+
+def test_cut_message_agrees_with_the_whole_one() -> None:
+    """kube-scheduler cuts what it writes at NoteLengthLimit (kubernetes pkg/scheduler/
+    schedule_one.go truncateMessage).
+    """
+    resources = {f"example.com/resource-{number}": "1" for number in range(60)}
+    subject = pod("p", requests=resources)
+    scheduler = Scheduler(state_of(node("node-1"), subject), Features.for_release("1.37"))
+    attempt = scheduler.attempt_pod(subject)
+    assert attempt.message is not None
+    assert len(attempt.message) > MAX_EVENT_BYTES
+
+    def agrees_with(message: str) -> bool | None:
+        cut = SchedulerWords(f"{message[:1020]} ...", "Unschedulable", "")
+        return compare_words(scheduler, Pod(subject), cut, attempt, complete=True)
+
+    assert agrees_with(attempt.message) is True
+    assert agrees_with(attempt.message.replace("resource-0", "other")) is not True
