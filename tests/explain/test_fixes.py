@@ -1022,3 +1022,19 @@ def test_error_of_a_selector_names_the_nodes_of_its_devices() -> None:
     answer = explain("claim/c", GPU, claim("c", asks), node("a"), node("b"), gpus("b", "gpu-0"))
     assert f"fails on device {DRIVER}/b/gpu-0 of node b: " in answer.headline
     assert answer.reasons[0].facts["nodes"] == ("b",)
+
+
+def test_toleration_of_an_alternative_with_another_value_is_named() -> None:
+    tolerations = [{"key": "drain", "operator": "Equal", "value": "y"}]
+    whole = {"name": "whole", "deviceClassName": DRIVER, "tolerations": tolerations}
+    taint = {"key": "drain", "value": "x", "effect": "NoSchedule"}
+    answer = explain(
+        "claim/c",
+        GPU,
+        claim("c", {"name": "r", "firstAvailable": [whole]}),
+        node("a"),
+        slice_of(DRIVER, "a", device("gpu-0", type="gpu", taints=[taint])),
+    )
+    message = answer.reasons[0].message
+    assert message.startswith("request r/whole: 1 device has a taint that is not tolerated: drain=x")
+    assert message.endswith("the request tolerates drain=y")
