@@ -1036,5 +1036,7 @@ def test_toleration_of_an_alternative_with_another_value_is_named() -> None:
         slice_of(DRIVER, "a", device("gpu-0", type="gpu", taints=[taint])),
     )
     message = answer.reasons[0].message
-    assert message.startswith("request r/whole: 1 device has a taint that is not tolerated: drain=x")
+    assert message.startswith(
+        "request r/whole: 1 device has a taint that is not tolerated: drain=x"
+    )
     assert message.endswith("the request tolerates drain=y")
