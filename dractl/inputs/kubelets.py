@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 
-_KUBELET_VERSION = re.compile(rb'"?kubeletVersion"?\s*:\s*["\']?v?([0-9]{1,3})\.([0-9]{1,3})\.')
+_KUBELET_VERSION = rb'"?kubeletVersion"?\s*:\s*["\']?v?([0-9]{1,3})\.([0-9]{1,3})\.'
 MAX_DUMP_BYTES = 256 * 1024 * 1024
 
 
@@ -20,7 +20,7 @@ def find_kubelet_release(paths: Iterable[str]) -> str | None:
             continue
         try:
             with open(path, "rb") as file:
-                numbers = _KUBELET_VERSION.findall(file.read())
+                numbers = re.findall(_KUBELET_VERSION, file.read())
         except OSError:
             continue  # the reason is reported when the file is read
         versions.update((int(major), int(minor)) for major, minor in numbers)

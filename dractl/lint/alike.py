@@ -17,7 +17,7 @@ MAX_SEPARATE: Final = 2
 """The number of findings with one cause that are shown one by one, since a reader can visit only so
 many places.
 """
-_DEVICE = re.compile(r"\bspec\.devices\[\d+\]")
+_DEVICE = r"\bspec\.devices\[\d+\]"
 
 
 def merge_alike(report: Report) -> Report:
@@ -41,10 +41,10 @@ def _key(finding: Finding) -> Hashable:
     """Return a key that findings of one cause have in common; a finding that is not in a device has
     its own key.
     """
-    path = _DEVICE.sub("spec.devices[]", finding.path)
+    path = re.sub(_DEVICE, "spec.devices[]", finding.path)
     if path == finding.path:
         return id(finding)
-    message = _DEVICE.sub("spec.devices[]", finding.message.partition("; ")[0])
+    message = re.sub(_DEVICE, "spec.devices[]", finding.message.partition("; ")[0])
     place = finding.position.file, finding.object.kind
     return finding.code, finding.severity, finding.confidence, place, path, message
 
@@ -63,5 +63,5 @@ def _count(group: Sequence[Finding]) -> Finding:
 
 def _with_place(first: Finding, message: str) -> str:
     """Return the message with the path of the first device in place of another device's."""
-    device = _DEVICE.search(first.path)
-    return _DEVICE.sub(device[0], message) if device is not None else message
+    device = re.search(_DEVICE, first.path)
+    return re.sub(_DEVICE, device[0], message) if device is not None else message

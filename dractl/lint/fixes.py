@@ -18,14 +18,12 @@ from dractl.validation.formats import label_errors
 from dractl.validation.previews import is_doubt
 from dractl.validation.violation import Path, Violation
 
-_COMMENT = re.compile(r"(?:^|\s)(#.*)$")
+_COMMENT = r"(?:^|\s)(#.*)$"
 _REQUEST_FIELDS = frozenset(
     {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations"}
 )
 _CLAIMS_OF_LIMITS = (("resources", "limits", "claims"), ("resources", "requests", "claims"))
-_UNIT = re.compile(
-    r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))"
-)
+_UNIT = r"([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTP]i?)[Bb]|(?:cores?|cpus?|gpus?|devices?|[Bb]ytes?))"
 _CLAIM_FIELDS = frozenset({"resourceClaims", "claims", "apiVersion", "kind"})
 
 
@@ -79,7 +77,7 @@ def _drop_unit(document: Document, violation: Violation) -> TextFix | None:
     """
     written = document.at(violation.path)
     match = (
-        _UNIT.fullmatch(written)
+        re.fullmatch(_UNIT, written)
         if isinstance(written, str) and "quantity" in violation.message
         else None
     )
@@ -442,7 +440,7 @@ def removal(document: Document, path: Path) -> Edit | None:
         comments = "".join(
             " " * (key.column - 1) + match[1] + "\n"
             for line in range(key.line, value.end_line + 1)
-            if (match := _COMMENT.search(document.line(line)))
+            if (match := re.search(_COMMENT, document.line(line)))
         )
         return Edit(Position(key.file, key.line, 1, value.end_line + 1, 1), comments)
     if key.line != value.end_line:

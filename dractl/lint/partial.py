@@ -13,14 +13,14 @@ from dractl.model import pod_templates
 from dractl.objects import encode_json, items, mapping
 from dractl.validation.violation import Violation
 
-_DIRECTIVE = re.compile(
+_DIRECTIVE = (
     # strategicpatch/patch.go of apimachinery
     r"\$(?:patch|retainKeys|setElementOrder/|deleteFromPrimitiveList/)"
     # Kyverno's anchors (kyverno/kyverno pkg/engine/anchor/anchor.go), Chainsaw's expressions
     r"|[=^<+X]?\(.*\)\Z"
 )
 """Keys of patches and of patterns."""
-_ASSERTED = re.compile(r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z")
+_ASSERTED = r"(?:^|[\\/])(?:\d+-errors?|[^\\/]*(?<![a-z])asserts?)(?![a-z])[^\\/]*\Z"
 """Files of kuttl and Chainsaw with parts of objects that a test expects (kudobuilder/kuttl
 pkg/test/step.go).
 """
@@ -34,7 +34,7 @@ _MESSAGES_ABOUT_MAPS = (
     "Forbidden: ",
 )
 _COLLECTIONS = (dict, list)  # creating a union here would take three times as long
-_PATCH = re.compile(r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)")
+_PATCH = r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)"
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
@@ -53,7 +53,7 @@ def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
 
 def _is_asserted(file: str) -> bool:
     """Return True for a file with parts of objects that a test of kuttl or Chainsaw expects."""
-    return ("error" in file or "assert" in file) and _ASSERTED.search(file) is not None
+    return ("error" in file or "assert" in file) and re.search(_ASSERTED, file) is not None
 
 
 def _is_elided(document: Document) -> bool:
@@ -105,7 +105,7 @@ def _has_directive(value: Any) -> bool:
 
 @lru_cache(4096)  # most keys are fields of the API
 def _is_directive(key: object) -> bool:
-    return isinstance(key, str) and _DIRECTIVE.match(key) is not None
+    return isinstance(key, str) and re.match(_DIRECTIVE, key) is not None
 
 
 def _is_partial(document: Document) -> bool:
@@ -113,7 +113,7 @@ def _is_partial(document: Document) -> bool:
     too, for an object in a file that is named like a patch, if it lacks a part that every object of
     its kind has.
     """
-    named = "patch" in document.file and _PATCH.search(document.file) is not None
+    named = "patch" in document.file and re.search(_PATCH, document.file) is not None
     if not named and document.kind not in _WORKLOADS:
         return False
     value = document.value

@@ -10,13 +10,12 @@ import re
 from dractl.manifests import Document
 from dractl.validation.violation import Path, Violation
 
-_PLACEHOLDER = re.compile(
-    r"\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__"
-    r"|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}",
-    re.DOTALL,
+_PLACEHOLDER = (
+    r"(?s)\$\{[^{}]*\}|\$\([A-Za-z_][\w.-]*\)|\(\$[A-Za-z_][\w.]*\)|__[A-Z][A-Z0-9_]*__"
+    r"|<[A-Za-z_][\w. -]*>|\{\{.*?\}\}"
 )
-_FLUX_VARIABLE = re.compile(r"\$\{[^{}]*\}")
-_FOR_HANDS = re.compile(r"<[A-Za-z_][\w. -]*>\Z")
+_FLUX_VARIABLE = r"\$\{[^{}]*\}"
+_FOR_HANDS = r"<[A-Za-z_][\w. -]*>\Z"
 
 
 def holds_placeholder(value: object) -> bool:
@@ -24,14 +23,14 @@ def holds_placeholder(value: object) -> bool:
     if not isinstance(value, str):
         return False
     marked = "$" in value or "__" in value or "<" in value or "{{" in value
-    return marked and _PLACEHOLDER.search(value) is not None
+    return marked and re.search(_PLACEHOLDER, value) is not None
 
 
 def may_become(text: str, name: str) -> bool:
     """Return True if a text with a placeholder of Flux can become a name: ``${APP}-gpu`` becomes
     jellyfin-gpu.
     """
-    parts = _FLUX_VARIABLE.split(text)
+    parts = re.split(_FLUX_VARIABLE, text)
     pattern = "[a-z0-9.-]*".join(map(re.escape, parts))
     return len(parts) > 1 and bool("".join(parts)) and re.fullmatch(pattern, name) is not None
 
@@ -40,7 +39,7 @@ def is_for_hands(value: object) -> bool:
     """Return True if a scalar is a placeholder that no tool substitutes:
     ``<resource-claim-template-name>``.
     """
-    return isinstance(value, str) and _FOR_HANDS.match(value) is not None
+    return isinstance(value, str) and re.match(_FOR_HANDS, value) is not None
 
 
 def depends(document: Document, violation: Violation) -> bool:
@@ -70,5 +69,5 @@ def hides(document: Document, path: Path, span: tuple[int, int] | None) -> bool:
         return holds_placeholder(value)
     start, end = span
     return any(
-        match.start() < end and start < match.end() for match in _PLACEHOLDER.finditer(value)
+        match.start() < end and start < match.end() for match in re.finditer(_PLACEHOLDER, value)
     )

@@ -3,9 +3,9 @@
 import re
 
 SUFFIXES = (".md", ".markdown")
-_FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*([\w+-]*)")
+_FENCE = r"( *)(`{3,}|~{3,})\s*([\w+-]*)"
 _LANGUAGES = frozenset({"yaml", "yml", "json"})
-_ELISION = re.compile(r"( *)(?:-\s+)?(\.{3}|…|\[\.{3}\]|<snip>)\s*(?:#.*)?")
+_ELISION = r"( *)(?:-\s+)?(\.{3}|…|\[\.{3}\]|<snip>)\s*(?:#.*)?"
 ELIDED = "#…"
 """A comment that replaces a line which marks an omission."""
 
@@ -19,7 +19,7 @@ def mask(text: str) -> str:
     fence: str | None = None
     reading = False
     for line in text.split("\n"):
-        fence_line = _FENCE.match(line)
+        fence_line = re.match(_FENCE, line)
         if fence_line and fence is None:
             fence, reading = fence_line[2], fence_line[3].lower() in _LANGUAGES
             lines.append("---" if reading else "")
@@ -32,7 +32,7 @@ def mask(text: str) -> str:
             fence, reading = None, False
             lines.append("")
         elif reading:
-            elided = _ELISION.fullmatch(line)
+            elided = re.fullmatch(_ELISION, line)
             lines.append(f"{elided[1]}{ELIDED}" if elided else line)
         else:
             lines.append("")

@@ -7,11 +7,11 @@ from typing import Any
 from dractl.manifests.documents import Document, Skipped
 from dractl.manifests.source import Source
 
-_MENTIONS = re.compile(r"resourceClaim|ResourceClaim|ResourceSlice|DeviceClass|DeviceTaintRule")
-_COMMENT = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?m:^\s*#.*$)", re.DOTALL)
-_CONDITION = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with|range)\s+(.*?)\s*-?\}\}", re.DOTALL)
-_VALUE = re.compile(r"(?<![\w.])\$?\.Values((?:\.\w+)+)")
-_CAPABILITY = re.compile(r"\.Capabilities\.APIVersions\.Has\s+\"([^\"]+)\"")
+_MENTIONS = r"resourceClaim|ResourceClaim|ResourceSlice|DeviceClass|DeviceTaintRule"
+_COMMENT = r"(?s)\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?m:^\s*#.*$)"
+_CONDITION = r"(?s)\{\{-?\s*(?:else\s+)?(?:if|with|range)\s+(.*?)\s*-?\}\}"
+_VALUE = r"(?<![\w.])\$?\.Values((?:\.\w+)+)"
+_CAPABILITY = r"\.Capabilities\.APIVersions\.Has\s+\"([^\"]+)\""
 _MAX_NAMED = 3
 _MAX_CHARACTERS = 256 * 1024
 
@@ -25,8 +25,8 @@ def report_unrendered(
     """
     reasons: dict[str, list[str]] = {}
     for name, source in templates.items():
-        text = _COMMENT.sub("", source.text[:_MAX_CHARACTERS])
-        mention = _MENTIONS.search(text)
+        text = re.sub(_COMMENT, "", source.text[:_MAX_CHARACTERS])
+        mention = re.search(_MENTIONS, text)
         if mention is not None:
             reason = _reason(text[: mention.start()], [item.value for item in values if item])
             reasons.setdefault(reason, []).append(name)
@@ -40,15 +40,15 @@ def report_unrendered(
 
 def _reason(text: str, values: Sequence[Any]) -> str:
     """Return the values in the conditions before a mention of DRA, which disable it."""
-    conditions = " ".join(_CONDITION.findall(text))
+    conditions = " ".join(re.findall(_CONDITION, text))
     off: dict[str, None] = {}
-    for path in dict.fromkeys(_VALUE.findall(conditions)):
+    for path in dict.fromkeys(re.findall(_VALUE, conditions)):
         steps = path.split(".")[1:]
         settings = (_find(item, steps) for item in values)
         value = next((item for item in settings if item is not None), None)
         if not value:
             off[f"{'.'.join(steps)} is {_show(value)}"] = None
-    missing = [f"the cluster has no {name}" for name in _CAPABILITY.findall(conditions)]
+    missing = [f"the cluster has no {name}" for name in re.findall(_CAPABILITY, conditions)]
     return ", ".join([*off, *missing][:_MAX_NAMED]) or "its conditions do not hold"
 
 

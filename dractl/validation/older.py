@@ -15,8 +15,8 @@ from dractl.validation.causes import value_required
 from dractl.validation.place import Place
 from dractl.validation.violation import Violation
 
-_EXACTLY = re.compile(r"(devices\.requests\[\d+\])\.exactly\b")
-_BASIC = re.compile(r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)")
+_EXACTLY = r"(devices\.requests\[\d+\])\.exactly\b"
+_BASIC = r"^(spec\.devices\[\d+\])(?!\.name$)(?=\.|$)"
 
 
 def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
@@ -30,7 +30,7 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
             and violation.field
             and violation.type != "FieldValueDuplicate"
         ):
-            field = _BASIC.sub(r"\1.basic", _EXACTLY.sub(r"\1", violation.field))
+            field = re.sub(_BASIC, r"\1.basic", re.sub(_EXACTLY, r"\1", violation.field))
             violation = replace(violation, field=field)  # noqa: PLW2901
         if not target.has("selector-cost"):
             if violation.rule in ("RC-14", "DC-05"):

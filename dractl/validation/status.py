@@ -56,8 +56,8 @@ SOURCES = ("FromClaim", "FromClass")
 CONDITION_STATUSES = ("False", "True", "Unknown")
 
 _OPAQUE = OpaqueRules(*(["CS-07"] * 5))
-_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_REASON = re.compile("[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _NO_TIME = (None, "0001-01-01T00:00:00Z")
 
 Known = dict[str, frozenset[str]]
@@ -127,7 +127,7 @@ def _result(known: Known, target: Target, place: Place) -> Iterator[Violation]:
 
 
 def _share_id(rule: str, place: Place) -> Iterator[Violation]:
-    if place.set and not _UUID.fullmatch(place.text):
+    if place.set and not re.fullmatch(_UUID, place.text):
         detail = (
             "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with"
             " lowercase hexadecimal characters"
@@ -233,7 +233,7 @@ def _condition(place: Place, target: Target) -> Iterator[Violation]:
         yield value_required("CS-12", place.child("lastTransitionTime"))
     if not reason.text:
         yield value_required("CS-12", reason)
-    elif not _REASON.fullmatch(reason.text):
+    elif not re.fullmatch(_REASON, reason.text):
         detail = (
             "a condition reason must start with alphabetic character, optionally followed by a"
             " string of alphanumeric characters or '_,:', and must end with an alphanumeric"
