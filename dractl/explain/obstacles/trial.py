@@ -70,7 +70,7 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
     if question.kind == "Pod":
-        state = _restore_templates(state, question)
+        state = _restore_templates(state, before, question)
     if question.kind not in API_GROUPS:
         value = _pod_of_workload(state, before, question)
     if question.kind not in CLAIMS:
@@ -79,12 +79,14 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
     return Trial(state, replace(question, value=value))
 
 
-def _restore_templates(state: ClusterState, question: Question) -> ClusterState:
+def _restore_templates(
+    state: ClusterState, before: ClusterState, question: Question
+) -> ClusterState:
     """Return the state with templates like the existing claims of a pod whose templates it
     lacks.
     """
-    pod, namespace = question.pod, question.key[0]
-    for reference in pod.claim_references:
+    pod, namespace = before.pod(question.key), question.key[0]
+    for reference in pod.claim_references if pod.claim_statuses else ():
         template = namespace, reference.template_name
         claim = state.get("ResourceClaim", (namespace, pod.claim_statuses.get(reference.name, "")))
         kind = "ResourceClaimTemplate"
