@@ -199,6 +199,8 @@ def join_patches(changes: Iterable[Change]) -> tuple[Change, ...]:
             earlier = joined.get(change.target)
             operations = earlier.operations if isinstance(earlier, Patch) else ()
             joined[change.target] = Patch(change.target, (*operations, *change.operations))
+        elif isinstance(change, Delete):
+            joined.setdefault((Delete, change.target), change)
         elif change not in joined.values():
             joined[number] = change
     return tuple(joined.values())
