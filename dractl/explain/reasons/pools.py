@@ -260,7 +260,8 @@ class CountsDiffer(Cause, frozen=True, kw_only=True):
         " 1.37 the scheduler believes the slice that it reads first, so that the pool may be"
         " complete in one attempt and incomplete in the next.",
         SEE_SLICES + " (spec.pool.resourceSliceCount)",
-        "Restart the driver, so that it publishes the pool anew, and tell its authors.",
+        "Wait a moment, since a driver writes one slice after the other. If the numbers stay"
+        " different, restart the driver, and tell its authors.",
         Progress.HIDDEN,
     )
     steps_beside_fixes = True
@@ -284,7 +285,9 @@ class CountsDiffer(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield NextStep(
-            f"restart driver {self.driver}, so that it publishes the pool anew", DAEMONSETS
+            "wait a moment, since a driver writes one slice after the other; if the numbers stay"
+            f" different, restart driver {self.driver}",
+            DAEMONSETS,
         )
 
 
