@@ -19,7 +19,7 @@ from dractl.capacity.copies import BARE_NAME_KINDS, Copies, copies_of_candidates
 from dractl.capacity.inventory import DeviceRow, Inventory, take_inventory
 from dractl.capacity.placing import AlignedCopies, Fit, NodeFit, place_copies
 from dractl.cluster.coverage import command_for
-from dractl.cluster.snapshot_gaps import unknown_names
+from dractl.cluster.snapshot_gaps import has_unknown_values, unknown_names
 from dractl.cluster.state import ClusterState
 from dractl.drivers.standard import PCIE_ROOT
 from dractl.errors import InputError
@@ -105,7 +105,7 @@ def _alignment_on_node(subject: Copies, node: str) -> str:
     """Return the alignment of a subject's copies; it is unknown where the wiring of a described
     machine is.
     """
-    if subject.alignment != UNALIGNED:
+    if subject.alignment != UNALIGNED or not has_unknown_values(subject.state):
         return subject.alignment
     published = subject.state.objects("ResourceSlice").values()
     slices = [item for item in published if slice_of(item).node == node]
