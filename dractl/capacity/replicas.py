@@ -19,6 +19,7 @@ from dractl.capacity.packing import MaxCopies, max_copies
 from dractl.capacity.placing import free_nodes, place_copies
 from dractl.cluster.state import ClusterState
 from dractl.objects import Raw, text
+from dractl.objects.values import drop_uid
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Claim, ClaimTemplate, Pod
@@ -136,9 +137,8 @@ def _strip_pod(pod: Pod) -> dict[str, Any]:
 
 def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
     """Return equal pods as copies of one pod, called NAME-1 and so on."""
-    pod = _strip_pod(Pod(pods[0]))
-    metadata = {key: value for key, value in pod["metadata"].items() if key != "uid"}
-    return Copies(name, base, {**pod, "metadata": {**metadata, "name": name}})
+    pod = drop_uid(_strip_pod(Pod(pods[0])))
+    return Copies(name, base, {**pod, "metadata": {**pod["metadata"], "name": name}})
 
 
 def _place_equal_pods(

@@ -9,6 +9,7 @@ from dractl.capacity import Fit, StrandedDevices, find_stranded_devices
 from dractl.explain.answer import Explanation, Reason
 from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer, Options
+from dractl.objects.values import drop_uid
 from dractl.scheduler.attempt import Scheduler
 from dractl.simulation.unknown_values import list_unknown_values
 from dractl.views import Pod
@@ -17,10 +18,9 @@ from dractl.views import Pod
 def question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = Pod(fit.subject.copy(fit.fits + 1))
-    # Without a UID, its claims are made from their templates. Its scheduler has been reported.
-    metadata = {key: value for key, value in pod.metadata.items() if key != "uid"}
+    # Its scheduler has been reported
     spec = {key: value for key, value in pod.spec.items() if key != "schedulerName"}
-    return Question("Pod", pod.key, {**pod.raw, "metadata": metadata, "spec": spec})
+    return Question("Pod", pod.key, {**drop_uid(pod.raw), "spec": spec})
 
 
 def explain_next_copy(fit: Fit, features: Features) -> Explanation | None:

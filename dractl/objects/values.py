@@ -25,6 +25,14 @@ def items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def drop_uid(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object as it was before the API server created it: a pod without a UID makes its
+    claims from their templates.
+    """
+    metadata = {key: each for key, each in mapping(value.get("metadata")).items() if key != "uid"}
+    return {**value, "metadata": metadata}
+
+
 def text(value: Any) -> str:
     """Return ``value`` if it is a string, otherwise an empty string."""
     return value if isinstance(value, str) else ""

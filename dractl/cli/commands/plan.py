@@ -20,6 +20,7 @@ from dractl.errors import UsageError
 from dractl.explain import Explainer, Options, Question, find_subjects
 from dractl.facts import current
 from dractl.model.shapes import spread
+from dractl.objects.values import drop_uid
 from dractl.planning import (
     Plan,
     PlanOptions,
@@ -191,10 +192,7 @@ def _list_reasons(cluster: Cluster, plan: Plan) -> tuple[str, ...]:
     if not plan.is_hopeless:
         return plan.reasons
     pod = plan.before.pod(plan.subjects[0])
-    raw = pod.raw
-    if pod.has_uncreated_claims:  # without a UID, they are made from their templates
-        metadata = {key: value for key, value in pod.metadata.items() if key != "uid"}
-        raw = {**raw, "metadata": metadata}
+    raw = drop_uid(pod.raw) if pod.has_uncreated_claims else pod.raw
     explainer = Explainer(plan.before, cluster.features, Options(fixes=0))
     return (explainer.explain(Question("Pod", pod.key, raw)).headline,)
 

@@ -15,6 +15,7 @@ from dractl.cluster.schedulers import scheduler_of
 from dractl.cluster.state import API_GROUPS, ClusterState
 from dractl.explain.ask import CLAIMS, Question, claim_question, pods_from_templates
 from dractl.objects import Raw
+from dractl.objects.values import drop_uid
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 
@@ -74,8 +75,7 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
     if question.kind not in API_GROUPS:
         value = _pod_of_workload(state, before, question)
     if question.kind not in CLAIMS:
-        metadata = {k: v for k, v in (value.get("metadata") or {}).items() if k != "uid"}
-        value = {**value, "metadata": metadata, "status": {}}
+        value = {**drop_uid(value), "status": {}}
     return Trial(state, replace(question, value=value))
 
 
