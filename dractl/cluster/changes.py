@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dractl.cluster.state import CLUSTER_SCOPED, ClusterState, Key
 from dractl.objects import Raw
+from dractl.properties import cached_property
 from dractl.views import Claim
 
 
@@ -197,9 +198,19 @@ class _Draft:
         namespace, name = pod
         keys = dict.fromkeys((*self.state.claims_of_pod(pod), *self.written_claims))
         for key in keys:
-            claim = Claim(self.get("ResourceClaim", key))
+            claim = self._claim(key)
             if claim.exists and key[0] == namespace:
                 self._release(key, claim, name)
+
+    def _claim(self, key: Key) -> Claim:
+        raw = self.get("ResourceClaim", key)
+        # A view of the state has read its fields for other changes already.
+        claim = self._claims_before.get(key)
+        return claim if claim is not None and claim.raw is raw else Claim(raw)
+
+    @cached_property
+    def _claims_before(self) -> Mapping[Key, Claim]:
+        return self.state.claims
 
     def _release(self, key: Key, claim: Claim, pod: str) -> None:
         if pod in claim.owner_pods:

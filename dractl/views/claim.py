@@ -181,7 +181,7 @@ class Claim(View):
         """
         return tuple([device for device in self.allocated_devices if not device.admin_access])
 
-    @property
+    @cached_property
     def held_pools(self) -> tuple[PoolName, ...]:
         """The pools of :attr:`held_devices`, whose other fields are not read."""
         pools = {

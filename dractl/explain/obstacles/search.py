@@ -49,6 +49,7 @@ from dractl.explain.reasons.limits import drivers_of_class
 from dractl.model.nearest import nearest
 from dractl.objects import Claim
 from dractl.properties import cached_property
+from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.cycle import ClassMissing
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
@@ -267,12 +268,7 @@ class _Search:
                 meant = value if value in values else nearest(value, values)
                 return meant is not None and node.labels.get(key) != meant
             case Condition(text=text):
-                program = self.oracle.scheduler.compile_selector(text)
-                return program.ok and any(
-                    program.evaluate(item.spec.driver, device) is True
-                    for item in self.scheduler.slices
-                    for device in item.spec.devices
-                )
+                return _is_met_by_a_device(self.scheduler, text)
         return False
 
     def _filter_demands(self, trial: Trial, nodes: tuple[str, ...]) -> tuple[Demand, ...]:
@@ -440,6 +436,22 @@ def _put_count_for_constraints(
         return needed
     broken = tuple(each for each in constraints if each not in kept)
     return [*others, *(replace(count, constraints=broken) if d == count else d for d in kept)]
+
+
+def _is_met_by_a_device(scheduler: Scheduler, condition: str) -> bool:
+    """Decide whether a published device meets a condition; it is decided once for equal slices."""
+
+    def decide() -> bool:
+        program = scheduler.compile_selector(condition)
+        return program.ok and any(
+            program.evaluate(item.spec.driver, device) is True
+            for item in scheduler.slices
+            for device in item.spec.devices
+        )
+
+    return scheduler.state.cache.from_sources(
+        ("met-condition", scheduler.features, condition), (scheduler.slices,), lambda _: decide()
+    )
 
 
 def smallest_subset(
