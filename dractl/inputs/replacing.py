@@ -26,7 +26,8 @@ def replace_fields(objects: Sequence[dict[str, Any]], row: Any) -> list[dict[str
     field = str(source.get("fieldPath") or "metadata.name")
     text = at(holders[0], *_split(field)) if len(holders) == 1 else None
     if not isinstance(text, str):
-        raise NeedsProgram(f"no source of a replacement was found in {source.get('kind')}")
+        kind = source.get("kind") or "object"
+        raise NeedsProgram(f"a replacement needs one {kind} with a string at {field}")
     made = list(objects)
     for target in targets:
         made = [_replace_in(value, mapping(target), text) for value in made]

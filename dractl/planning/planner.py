@@ -176,7 +176,7 @@ class _Planner:
         last = max((keys.index(key) for key in self.subject.pods if key in keys), default=0)
         ahead = ["/".join(key) for key in keys[:last] if key not in self.subject.pods]
         if not ahead:
-            return ("moves would make room by count, but kube-scheduler would not use it",)
+            return ("moves would make enough room, but kube-scheduler would not use it",)
         names = abbreviate(ahead, MAX_NAMED_PODS)
         return (f"pods that wait ahead of it would take the room that moves make: {names}",)
 
@@ -291,7 +291,7 @@ def _describe_size(moves: int, ends: int) -> str:
 
 
 def _describe_unseen(moves: int, ends: int) -> str:
-    return f"not all {_describe_size(moves, ends)} were looked at, and none that take more"
+    return f"not all {_describe_size(moves, ends)} were looked at, and no larger plans"
 
 
 def _list_sizes(limit: int, *, may_end: bool) -> Iterator[tuple[int, int]]:

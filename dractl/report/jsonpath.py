@@ -179,7 +179,9 @@ class _Parser:
 
     def __init__(self, template: str) -> None:
         if len(template) > MAX_LENGTH:
-            raise UsageError(f"the JSONPath has {len(template):,} characters, of {MAX_LENGTH:,}")
+            raise UsageError(
+                f"the JSONPath has {len(template):,} characters; it may have {MAX_LENGTH:,}"
+            )
         self.template, self.at = template, 0
 
     def parse(self) -> tuple[Part, ...]:
@@ -332,7 +334,7 @@ class _Parser:
     def _string(self) -> str:
         match = _STRING.match(self.template, self.at)
         if match is None:
-            raise self._error("a quoted name is missing, or its end")
+            raise self._error("a name in quotes is missing, or its closing quote")
         return self._unquote(match)
 
     def _unquote(self, match: re.Match[str]) -> str:

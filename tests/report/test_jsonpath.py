@@ -93,10 +93,10 @@ def test_templates(template: str, printed: str) -> None:
         ("{.kind}{end}", "{end} without {range}"),
         ("{.users[?(@.name==)]}", "unexpected ')'"),
         ("{.users[?(@.name=='e2e']}", "')' is missing"),
-        ("{.users['name]}", "a quoted name is missing, or its end"),
+        ("{.users['name]}", "a name in quotes is missing, or its closing quote"),
         (".kind", "no {expression}"),
         ("{.a|b}", "unexpected '|' at character 4"),
-        ("{.a}" * MAX_LENGTH, "characters, of 10,000"),
+        ("{.a}" * MAX_LENGTH, "characters; it may have 10,000"),
     ],
 )
 def test_mistakes_have_their_place(template: str, problem: str) -> None:

@@ -52,7 +52,7 @@ def _add_namespaces(problem: FixProblem, namespaces: set[str]) -> Iterator[Candi
             (problem.patch(*operations),),
             FixSlot(Topic.AFFINITY, "namespaces"),
             Preference.CORRECT,
-            effect="without namespaces a term is about pods of its own namespace",
+            effect="a term without namespaces is about pods in the namespace of this pod",
             degree=index,
             corrects=True,
         )

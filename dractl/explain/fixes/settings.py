@@ -39,7 +39,7 @@ def await_next_attempt(_: FixProblem, cause: WouldFitNow) -> Iterator[Candidate]
         effect = "the scheduler tries again then"
     elif cause.unbound:
         title = f"wait until {', '.join(cause.unbound[:3])} on {cause.nodes[0]} is bound"
-        effect = "if nothing happens for ten minutes the scheduler chooses again: see its events"
+        effect = "if nothing happens for ten minutes, the scheduler retries: see the pod's events"
     else:
         title = (
             "wait until the scheduler tries again, for five minutes at most, or recreate the pod"
@@ -64,7 +64,7 @@ def await_claim_creation(_: FixProblem, cause: ClaimNotCreated) -> Iterator[Cand
         yield _wait_candidate(
             title,
             "the claim controller tries again with growing delays; "
-            "recreate the pod to have it at once",
+            "recreate the pod to make it try at once",
         )
     elif not any(word in cause.event for word in _REFUSAL_WORDS):
         title = "wait until the claim controller tries again, or recreate the pod"

@@ -88,8 +88,8 @@ def _explain_no_comparison(amounts: list[tuple[Request, int]]) -> tuple[str, str
             "attribute"
         ),
         (
-            "tell the devices apart with selectors; 1.36 and later compare, before 1.37 only for "
-            "requests of one device"
+            "tell the devices apart with selectors, or upgrade: 1.36 compares if each request is "
+            "for one device, and 1.37 always"
         ),
     )
 
