@@ -129,9 +129,8 @@ def _finish(old: os.stat_result | None) -> Callable[[str], None]:
         if old is None:
             os.chmod(temporary, 0o666 & ~_umask())
             return
-        with suppress(
-            OSError, AttributeError
-        ):  # only root can change the owner of a file, and Windows has no owners
+        # Only root can change the owner of a file, and Windows has no owners.
+        with suppress(OSError, AttributeError):
             os.chown(temporary, old.st_uid, old.st_gid)
         os.chmod(temporary, stat.S_IMODE(old.st_mode))
 

@@ -416,7 +416,9 @@ def _limit_node(
         devices_per_copy = (
             sum(device.startswith(f"{allocation.driver}/") for device in node.devices) // node.fits
         )
+        # If a copy has no device of its own, copies share devices: one device is enough for all of
+        # them.
         fits = min(
             fits, remaining // devices_per_copy if devices_per_copy else node.fits * bool(remaining)
-        )  # no device for each copy, since copies share devices
+        )
     return node if fits == node.fits else replace(node, fits=fits, devices=())

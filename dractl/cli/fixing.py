@@ -273,9 +273,9 @@ class _Lines(SequenceMatcher[str]):
             steps = SequenceMatcher(
                 None, self.a[old : old + width], self.b[new : new + width]
             ).get_opcodes()
-            if (
-                max(len(self.a) - old, len(self.b) - new) > width
-            ):  # drop the differences after the last long match
+            # The window ends within a difference, so differences after the last long match are
+            # dropped.
+            if max(len(self.a) - old, len(self.b) - new) > width:
                 equal_steps = (
                     index
                     for index, step in enumerate(steps)

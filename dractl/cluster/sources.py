@@ -142,9 +142,8 @@ def read_published(source: str) -> ClusterState | None:
     state = make_state(inputs)
     if state.has("ResourceSlice"):
         return state
-    own_documents = [
-        document for document in documents if document.file == display_path(source)
-    ]  # the file is not a member of an archive
+    # Members of an archive have another name than the archive.
+    own_documents = [document for document in documents if document.file == display_path(source)]
     if any("schema" not in document.value for document in own_documents) or not (
         own_documents or _may_be_a_machine(source)
     ):

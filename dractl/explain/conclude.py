@@ -173,9 +173,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
     if ranked:
         scope = Scope.ONE if names_node or total == 1 else Scope.ALL
         cause = _cause_on_named_node(ranked[0], findings) if names_node else ranked[0]
-        holders_named = any(
-            isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind
-        )  # these causes name the holders of the devices
+        # These causes name the holders, which the headline then leaves out.
+        holders_named = any(isinstance(other, _NAME_HOLDERS) for other in diagnosis.behind)
         clauses = (
             HeadlineCause(cause, ": ", scope, brief=True, names_holders=not holders_named),
             *_alternatives(ranked, Scope.ALL if total > 1 else Scope.ONE),
@@ -560,9 +559,8 @@ def _apply_condition(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
     )
     conclusion = replace(conclusion, notes=(*conclusion.notes, *quotes))
     if any(part.nodes is None for part in unchecked_parts):
-        conclusion = replace(
-            conclusion, scheduler_message=message
-        )  # the scheduler stopped before it came to this verdict
+        # The scheduler stopped before it came to the verdict that dractl reports.
+        conclusion = replace(conclusion, scheduler_message=message)
     return _conclude_outdated_condition(case, fitting[0], conclusion) if fitting else conclusion
 
 

@@ -91,9 +91,8 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     wanted_count = len(verdicts) - len(excluded)
     merged: dict[tuple[object, ...], Cause] = {}
     reach: dict[tuple[object, ...], float] = {}
-    for node in sorted(
-        nodes, key=lambda node: node.name in excluded
-    ):  # the first of them has the details
+    # A merged cause keeps the details of the first node, so nodes that the pod excludes come last.
+    for node in sorted(nodes, key=lambda node: node.name in excluded):
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.refs and node.name in excluded:
@@ -106,9 +105,8 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
                 progress = hardest - 0.1  # removing this cause alone would not be enough
             if isinstance(cause, NodeFilter):
                 further_filters = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
-                progress = (
-                    _filter_progress(node.name, allocating, excluded) - 0.1 * further_filters
-                )  # removing one of these filters alone would not be enough
+                # Each further filter makes it less useful to remove this one alone.
+                progress = _filter_progress(node.name, allocating, excluded) - 0.1 * further_filters
             if isinstance(cause, PinnedNode) and any(
                 c.code != cause.code for c in node.causes[position + 1 :]
             ):

@@ -194,9 +194,8 @@ def rewrite(written: str, issues: Sequence[Issue]) -> tuple[tuple[int, int, str]
             other = operands.right if operands.left == _QUANTITY else operands.left
             start, end = sides[0][0], sides[1][1]
             text = _compare_quantities(written, sides, operands)
-            return (
-                ((start, end, text),) if other in (_QUANTITY, "string") else ()
-            )  # the operand is a number without a unit
+            # For a number, the unit is unknown, so there is no replacement.
+            return ((start, end, text),) if other in (_QUANTITY, "string") else ()
     names: dict[str | None, str | None] = {
         issue.undeclared: nearest(issue.undeclared, ("device",))
         for issue in issues

@@ -41,9 +41,8 @@ def add_ignore_comments(name: str, text: str, findings: Iterable[Finding]) -> An
     if name.endswith(".json") or is_json(text):
         return AnnotatedFile(text, why_not="JSON has no comments")
     values = _values(name, text)
-    if not any(
-        isinstance(value, dict) for value in values
-    ):  # comments count only in files with documents
+    # Comments count only in files with documents.
+    if not any(isinstance(value, dict) for value in values):
         is_template = holds_template(text)
         refusal = "it is a template" if is_template else "it has no document that can be read"
         return AnnotatedFile(text, why_not=refusal)
@@ -80,9 +79,8 @@ class _Lines:
         self._present: dict[int, Ignore] = {
             item.target: item for item in comments if item.target is not None
         }
-        self._not_behind = {
-            item.line for item in comments if item.target is None
-        }  # of several comments on a line, only one counts
+        # Only one comment of a line counts, so no second one can be added behind these.
+        self._not_behind = {item.line for item in comments if item.target is None}
         self._not_above: set[int] = set()
         scalars = list(multiline_scalars(source))
         self._starts = string_starts(scalars)

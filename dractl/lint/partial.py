@@ -88,9 +88,8 @@ def _concerns_scalar(violation: Violation) -> bool:
 
 def _has_directive(value: Any) -> bool:
     encoded = encode_json(value)
-    if (
-        b'"$' not in encoded and b')":' not in encoded
-    ):  # few documents without such a key are patches or patterns
+    # Few documents without such a key are patches or patterns.
+    if b'"$' not in encoded and b')":' not in encoded:
         return False
     keys: set[object] = set()
     stack = [value]

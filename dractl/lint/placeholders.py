@@ -49,9 +49,8 @@ def depends(document: Document, violation: Violation) -> bool:
     value = document.at(violation.path)
     if holds_placeholder(violation.path[-1] if violation.key and violation.path else value):
         return True
-    if (
-        isinstance(value, dict | list) and not violation.key
-    ):  # the violation is about a whole map, such as "one of a and b"
+    # The violation is about a whole map, such as "one of a and b".
+    if isinstance(value, dict | list) and not violation.key:
         inside = value.values() if isinstance(value, dict) else value
         if any(holds_placeholder(item) for item in inside):
             return True

@@ -524,18 +524,16 @@ def reads(run: Run) -> Iterator[Read]:
                     selection.devices.driver if selection.devices else driver(program.driver)
                 )
                 guessed = driver_read is None
-                if (
-                    driver_read is None and not has_other_driver
-                ):  # a driver may publish attributes in any domain
+                # If the driver is unknown, the owner of the domain is assumed.
+                if driver_read is None and not has_other_driver:
                     driver_read = driver(lookup.domain)
                 if (
                     program.drivers
                     and driver_read is not None
                     and program.drivers != {driver_read.name}
                 ):
-                    driver_read = driver(
-                        lookup.domain
-                    )  # this part of the selector is for another driver
+                    # The selector names other drivers, so this lookup is meant for one of them.
+                    driver_read = driver(lookup.domain)
                 if (
                     driver_read is not None
                     and lookup.name is not None

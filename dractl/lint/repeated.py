@@ -24,9 +24,8 @@ def advice_of(run: Run, rules: Sequence[Rule], silent: set[Hashable]) -> list[tu
     same content. If there is advice on that one, the rule judges the others, too. ``silent`` has
     the contents without advice, from earlier runs and this one.
     """
-    keys = (
-        {} if run.of("ResourceSlice") else _keys(run)
-    )  # the drivers in the slices beside them count, too
+    # With slices, advice also depends on the drivers that publish them.
+    keys = {} if run.of("ResourceSlice") else _keys(run)
     first = {key: subject for subject, key in reversed(keys.items()) if key not in silent}
     advice = _collect_advice(run, rules, keys.keys() - first.values())
     loud = {keys.get(advice.subject) for rule, advice in advice if rule.alone}

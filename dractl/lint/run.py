@@ -281,9 +281,10 @@ def _sources_with_comments(documents: Sequence[Document], others: Container[str]
     contain their values (such as a chart's values), without files that nobody asked about.
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
+    # Documents of one file share its text, which is searched once.
     texts = {
         (item.file, id(text)): text for item in chain(documents, layers) for text in (item.text,)
-    }  # one source for each file, however many documents it has
+    }
     return list(
         {file: Source(file, text) for (file, _), text in texts.items() if ignores(text)}.values()
     )

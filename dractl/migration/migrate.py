@@ -185,15 +185,8 @@ class Migration:
                 )
             else:
                 after = _edit_yaml(content, pods, added)
-        except (
-            KeyError,
-            IndexError,
-            TypeError,
-            ValueError,
-            Unclear,
-            NoPlace,
-            NotJson,
-        ):  # JSON within YAML, NaN
+        # Such as JSON within YAML, or NaN.
+        except (KeyError, IndexError, TypeError, ValueError, Unclear, NoPlace, NotJson):
             return None
         expected = [*values.values(), *(template.value for template in added)]
         read = [

@@ -227,9 +227,8 @@ def sources_of(state: ClusterState, subject: Applicant) -> frozenset[str]:
 
 
 def _nodes(names: Sequence[str]) -> str:
-    return (
-        (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"
-    )  # "" stands for devices without a single node
+    # The name "" stands for devices that are not on a single node.
+    return (names[0] or "several nodes") if len(names) == 1 else f"{len(names)} nodes"
 
 
 def _holders(state: ClusterState) -> dict[str, list[str]]:

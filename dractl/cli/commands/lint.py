@@ -771,9 +771,8 @@ def cache_folder() -> str | None:
         parent = os.path.join(home, "Library", "Caches")
     else:
         folder = os.environ.get("XDG_CACHE_HOME", "")
-        parent = (
-            folder if os.path.isabs(folder) else os.path.join(home, ".cache")
-        )  # the specification says to ignore relative paths
+        # The XDG specification says to ignore relative paths.
+        parent = folder if os.path.isabs(folder) else os.path.join(home, ".cache")
     return os.path.join(parent, "dractl") if os.path.isabs(parent) else None
 
 

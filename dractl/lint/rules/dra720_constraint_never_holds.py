@@ -208,9 +208,8 @@ def _explain_values(item: ComparedDevices) -> tuple[str, str | None] | None:
                 ),
                 None,
             )
-    elif len(distinct) > 1 and not any(
-        "/" in reference for reference in values
-    ):  # only one of the alternatives is allocated
+    # Only one of several alternatives is allocated, so their values need not be equal.
+    elif len(distinct) > 1 and not any("/" in reference for reference in values):
         pairs = ", ".join(
             f"{value} for request {reference}" for reference, value in values.items() if value
         )

@@ -97,9 +97,8 @@ def check(run: Run) -> Found:
         mismatch = _advise_mismatch(run, config, path)
         if mismatch is not None:
             yield mismatch
-        elif _is_name(config.driver) and (
-            near := _guess_drivers(config.driver, real)
-        ):  # else DRA127
+        # DRA127 reports a text that cannot be the name of a driver.
+        elif _is_name(config.driver) and (near := _guess_drivers(config.driver, real)):
             yield _advise_unknown(config.subject, path, f"unknown driver {config.driver}", near)
 
 

@@ -49,9 +49,8 @@ FIELDS = ("config",)
 
 def check(run: Run) -> Found:
     for config in configurations(run):
-        if "bats" in config.subject.document.file.split(
-            "/"
-        ):  # the kind's scripts install the driver with the gates that it needs
+        # Scripts of the driver's own tests install it with the gates that it needs.
+        if "bats" in config.subject.document.file.split("/"):
             continue
         strategy = text(mapping(config.parameters.get("sharing")).get("strategy"))
         is_nvidia_api = text(config.parameters.get("apiVersion")).startswith("resource.nvidia.com/")

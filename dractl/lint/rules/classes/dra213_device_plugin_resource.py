@@ -58,9 +58,8 @@ def check(run: Run) -> Found:
                 severity="warning",
                 confidence="likely",
             )
-        elif (
-            chart_of(subject.document.file) is None
-        ):  # in a chart, the class is meant to replace the plug-in
+        # In a chart, the class is meant to replace the plug-in.
+        elif chart_of(subject.document.file) is None:
             yield Advice(
                 subject,
                 path,

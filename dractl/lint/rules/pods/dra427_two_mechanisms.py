@@ -73,9 +73,8 @@ def check(run: Run) -> Found:
             drivers = _drivers(run, pod, resources) if asked else {}
             for resource, resource_path in asked.items():
                 of_plugin = drivers_of(resource)
-                if (
-                    len(of_plugin) == 1 and of_plugin[0] in drivers
-                ):  # otherwise the resource may be for other hardware than the claim
+                # A resource of several drivers may be for other hardware than the claim.
+                if len(of_plugin) == 1 and of_plugin[0] in drivers:
                     yield Advice(
                         pod.subject,
                         resource_path,

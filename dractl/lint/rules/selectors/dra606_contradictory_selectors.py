@@ -84,9 +84,8 @@ def check(run: Run) -> Found:
         pair = _contradiction(
             run, [*selectors, *((claim.subject, expression) for expression in request.selectors)]
         )
-        if (
-            pair and pair[1].subject is claim.subject
-        ):  # otherwise the class is at fault, and a finding on it is reported above
+        # If both selectors are the class's, the class is reported above.
+        if pair and pair[1].subject is claim.subject:
             yield replace(_advice(*pair), severity="error" if request.parent is None else "warning")
 
 

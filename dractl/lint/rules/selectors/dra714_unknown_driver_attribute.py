@@ -59,9 +59,8 @@ def check(run: Run) -> Found:
         ):
             reported.add(place)
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
-            if not any(
-                sign in read.program.text for sign in ("||", " ? ")
-            ):  # otherwise other conditions may decide
+            # With an alternative, the other conditions may decide.
+            if not any(sign in read.program.text for sign in ("||", " ? ")):
                 message += (
                     ": the selector "
                     f"{'never matches' if read.guarded else 'fails on each of its devices'}"

@@ -70,6 +70,5 @@ def _value(capacity: object) -> object:
 
 def _sign(value: object) -> int:
     amount = quantity(value)
-    return (
-        amount.sign() if amount is not None else int(value is not None)
-    )  # the decoder reports the fault already
+    # The decoder reports what is no quantity, so it counts as positive here.
+    return amount.sign() if amount is not None else int(value is not None)
