@@ -96,7 +96,7 @@ def _rails_of_nics(
 
 
 def _number_rails(aligner: Aligner, node: str) -> dict[DeviceID, int]:
-    """Return the rail of each NIC of a node that is near a GPU; empty if there is a single rail."""
+    """Return the rail of each NIC that is near a GPU of the node; empty if there is one rail."""
     levels = aligner.locator.levels.get(node)
     numbers = (
         _rails_by_roots(aligner, node)

@@ -21,9 +21,9 @@ def pair_devices(
 ) -> list[tuple[int, int]]:
     """Return the pairs of two kinds of devices; or all pairs of one kind (``second`` is None).
 
-    Each device of the more numerous kind is paired with one of the other kind, whose devices are
-    used evenly. Among such pairings, one is chosen in which the farthest level is as rare as
-    possible, then the next level.
+    Each device of the kind with more devices is in one pair. The devices of the other kind are in
+    equally many pairs, as far as the numbers allow. Of all such pairings, one is chosen in which
+    the farthest level is as rare as possible, then the next level.
     """
     if second is None:
         return list(combinations(first, 2))

@@ -43,7 +43,7 @@ class NoSolution(Struct, frozen=True):
 
 
 class Abort(Struct, frozen=True):
-    """The end of the attempt at ``device`` while it is tried for ``slot``."""
+    """The end of the attempt, caused by ``device`` when the search tried it for ``slot``."""
 
     reason: AbortReason
     """``device``: its selectors, its capacity or its pool cannot be evaluated; ``constraint``: mode

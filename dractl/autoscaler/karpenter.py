@@ -1,7 +1,8 @@
 """Karpenter's verdict on the claims of a pod, for a node that does not exist yet.
 
-Allocator.Allocate in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allocator.go, with
-nothing but the devices that the provider declares for the instance type.
+It is the verdict of Allocator.Allocate (sigs.k8s.io/karpenter
+pkg/scheduling/dynamicresources/allocator.go) if the only devices are those that the provider
+declares for the instance type.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,10 +91,10 @@ def judge(
 
 
 def find_shared_refusal(judgements: Iterable[Judgement]) -> str | None:
-    """Return the reason why Karpenter refuses all instance types that a NodePool allows, if the
-    claims are refused on one of them.
+    """Return the reason of the first judgement that makes Karpenter refuse all instance types of a
+    NodePool; None if there is no such judgement.
 
-    Allocate considers all of them together, and stops at the first error.
+    Allocator.Allocate considers these types together, and stops at the first error.
     """
     return next((item.reason for item in judgements if item.refuses_all_types), None)
 

@@ -30,8 +30,8 @@ class AlignedCounts(Struct, frozen=True):
     unknown: int = 0
     """The number of copies whose alignment is unknown."""
     possible: int | None = None
-    """The number of copies that could be aligned if the scheduler chose so; each was found with the
-    earlier ones in place, so there may be more. None if it was not counted.
+    """The number of copies that could be aligned if the scheduler chose so; None if it was not
+    counted. It is a lower limit, since copies are placed one after the other.
     """
     constraint: Improvement | None = None
     """A constraint with which more copies would be aligned."""

@@ -1,6 +1,4 @@
-"""Devices that device plugins offer: nodes' allocatable and requested extended resources, beside
-ResourceSlices.
-"""
+"""Devices that device plugins offer: the extended resources that nodes have and pods request."""
 
 from collections import Counter
 

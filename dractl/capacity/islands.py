@@ -50,7 +50,7 @@ class Islands(Struct, frozen=True):
                     return None
                 continue
             if homes.setdefault(pool, node) != node:
-                return None  # the nodes of a pool share its counters, and its completeness
+                return None  # a pool's counters, and whether it is complete, concern all its nodes
             slices.setdefault(node, {})[key] = value
         pods: dict[str, dict[Key, Raw]] = {}
         for key, placed_pod in scheduler.state.pods.items():
@@ -64,8 +64,8 @@ class Islands(Struct, frozen=True):
         return cls(scheduler.state, scheduler.snapshot, requests, pods, slices, claims)
 
     def node_key(self, verdict: NodeVerdict) -> Hashable:
-        """Return a key that is equal for nodes that take the same copies, with corresponding
-        devices.
+        """Return a key that is equal for two nodes if each copy that fits on one of them fits on
+        the other, on corresponding devices.
         """
         node = self._node_info(verdict)
         free = tuple(self._free_units(node, resource) for resource in self.requests)

@@ -373,12 +373,12 @@ def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterStat
 def subtract_plugin_allocations(
     fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
-    """Return the fit, limited to the copies that get free devices whichever devices the plugins
-    handed out. On each node, this is the number of free devices, minus those handed out, divided by
-    the devices of a copy.
+    """Return the fit, limited to the copies that certainly get free devices. Which devices the
+    plugins handed out is unknown, so on each node their number is subtracted from the number of
+    free devices, and the difference is divided by the devices of a copy.
 
     kube-scheduler counts the extended resource and the slices separately
-    (pkg/scheduler/framework/plugins/noderesources/ fit.go,
+    (pkg/scheduler/framework/plugins/noderesources/fit.go,
     plugins/dynamicresources/dynamicresources.go), so it may allocate a device that a container
     already has.
     """

@@ -95,7 +95,7 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
     If a finding occurs in several snapshots, it is reported for the newest one. Of a recording,
     only the last state is judged, since the driver had not finished its writes in earlier states.
     """
-    # If there is no snapshot, the classes remain.
+    # Without a snapshot, the driver's classes are still judged.
     snapshots = subject.publication.snapshots or (Snapshot("", ()),)
     chosen = [
         snapshot

@@ -51,7 +51,7 @@ from dractl.scheduler.words import SchedulerWords
 from dractl.validation import validate
 from dractl.views import View
 
-MAX_STEPS = 3  # of an answer
+MAX_STEPS = 3  # maximum number of next steps of an answer
 
 
 class Parts(Struct, frozen=True):

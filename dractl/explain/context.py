@@ -101,8 +101,8 @@ class Case(Struct, frozen=True):
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
         """Return the part of an expression that no device meets.
 
-        That is the part that decided the evaluation on every device, or else the first condition
-        that no device meets by itself.
+        If one part decided the evaluation on all devices, it is this part. Otherwise it is the
+        first condition that no device meets, even without the other conditions.
         """
         program = self.scheduler.compile_selector(expression)
         if not program.ok:

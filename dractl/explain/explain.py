@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 MAX_DEVICE_PLUGIN_NOTES = 4
 NO_OBSTACLES = Obstacles()
-MAX_CORRECTIONS = 4  # of one fix
+MAX_CORRECTIONS = 4  # maximum number of corrections in one fix
 
 
 class Options(Struct, frozen=True):

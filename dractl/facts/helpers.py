@@ -1,6 +1,4 @@
-"""The API versions that a driver speaks, which are those of the helper library that it was built
-with.
-"""
+"""The API versions that a driver speaks: those of the helper library in the driver's program."""
 
 import re
 from functools import cache

@@ -36,8 +36,8 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gate that has nothing to do with DRA. It matters only because a component on which it is
-    still set does not start after its removal.
+    """A gate that has nothing to do with DRA, in a release that no longer has it. A component does
+    not start if the gate is still set.
     """
 
     removed: str
@@ -86,11 +86,12 @@ class SpecField(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
 
 
 class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """A change that is in effect from release ``since`` until before ``until`` (None: still in
-    effect). ``source`` is its place in kubernetes/kubernetes, or in the named module.
+    """A change that is in effect from release ``since`` on, and no longer in release ``until``
+    (None: still in effect). ``source`` is its place in kubernetes/kubernetes, or in the named
+    module.
 
-    In releases that have the change only in part, ``patches`` are the patch releases that
-    introduced it (or ended it, if it has an ``until``); they count if the patch is known.
+    ``patches`` are the patch releases that introduced the change within earlier releases (or ended
+    it there, if it has an ``until``). They count if the patch release of the cluster is known.
     """
 
     since: str

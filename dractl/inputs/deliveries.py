@@ -1,9 +1,9 @@
 """Deliveries: the objects that Flux and Argo CD apply from a repository.
 
 A *delivery* is the set of objects that one Flux Kustomization or Argo CD Application applies.
-Deliveries make others, as the Kustomization of a cluster makes the Kustomizations of its apps. They
-are followed from those that no other delivery makes, so that each gets the patches and the
-variables of the deliveries above it.
+Deliveries make others, as the Kustomization of a cluster makes the Kustomizations of its apps. The
+search starts at the deliveries that no other delivery makes: so each delivery gets the patches and
+the variables of the deliveries above it.
 """
 
 import os
@@ -431,8 +431,8 @@ def _inline_variables(applier: Member) -> dict[str, str | None]:
 
 
 def _root(tree: list[Delivery]) -> Root:
-    """Return a delivery that no other one makes, with the objects that it and all deliveries below
-    it apply.
+    """Return the root of a tree of deliveries, with the objects of one cluster that the tree
+    applies.
     """
     identities: set[Identity] = set()
     for delivery in tree:

@@ -40,8 +40,9 @@ class Entries:
     def find_strays(self, tops: Sequence[Member], makers: Container[Key]) -> frozenset[Key]:
         """Return the Kustomizations of Flux that nothing applies.
 
-        ``tops`` are the appliers that no other applier makes; ``makers`` are those among them that
-        make other appliers. Without an entry it is unknown what is applied, so there are no strays.
+        ``tops`` are the appliers that no other applier makes. ``makers`` are the appliers in
+        ``tops`` that make other appliers. If there is no entry, it is unknown which Kustomizations
+        are applied, and none is returned.
         """
         flux_tops = [top for top in tops if flux.is_kustomization(top)]
         entries = [top for top in flux_tops if top.key in makers or _is_sync(top)]

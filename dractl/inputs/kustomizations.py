@@ -1,8 +1,9 @@
 """Builds kustomizations with kustomize or kubectl, on a copy of the files that they refer to.
 
-kustomize reads files only in and below the folder of a kustomization, but folders anywhere; dractl
-requires both to be in its repository. Files that it would fetch, and plug-ins that it would run,
-are refused before it starts (:mod:`dractl.manifests.kustomize`).
+kustomize reads files only in and below the folder of a kustomization, but folders anywhere. dractl
+allows neither files nor folders outside the repository of the kustomization. A kustomization that
+makes kustomize fetch files or run plug-ins is refused before kustomize starts
+(:mod:`dractl.manifests.kustomize`).
 """
 
 import json
@@ -50,10 +51,10 @@ class KustomizationBuilder:
         settings: Mapping[str, Any] = MappingProxyType({}),
         components: Sequence[str] = (),
     ) -> Rendered:
-        """Build the kustomization in a folder; an annotation names the file of each object.
+        """Build the kustomization in a folder; an annotation of each object names its file.
 
-        ``settings`` are fields of an additional kustomization around it, and ``components`` are
-        folders in it; a GitOps controller adds both.
+        A GitOps controller adds ``settings`` (fields of a kustomization) and ``components``
+        (folders) to what it builds. Both are put into a kustomization around the one in the folder.
         """
         commands = (
             (program, subcommand)
@@ -97,8 +98,8 @@ class KustomizationBuilder:
 
 
 def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> bytes:
-    """Return a kustomization around another one and components, given by their paths; it annotates
-    each object with its file.
+    """Return a kustomization that lists another one and components, the paths in ``names``. It
+    annotates each object with its file.
     """
     start, *components = names
     fields = {name: value for name, value in settings.items() if value}

@@ -108,8 +108,8 @@ def _find_roots(folders: Iterable[str]) -> list[str]:
 
 
 def _build(root: str) -> _Build | None:
-    """Build a kustomization; None if it concerns nothing that dractl judges, so that its files stay
-    as they are.
+    """Build a kustomization; None if no object in its files concerns dractl. Its files are then
+    read as they are.
 
     Raises InputError if it cannot be built.
     """

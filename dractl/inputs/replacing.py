@@ -16,7 +16,9 @@ _FIELD = re.compile(r"[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*")
 
 
 def replace_fields(objects: Sequence[dict[str, Any]], row: Any) -> list[dict[str, Any]]:
-    """Return objects after one replacement. Raises NeedsProgram for one with further options."""
+    """Return objects after one replacement. Raises NeedsProgram if it uses fields that only
+    kustomize handles.
+    """
     source = mapping(mapping(row).get("source"))
     targets = items(mapping(row).get("targets"))
     if not source or set(mapping(row)) != {"source", "targets"} or set(source) - _SOURCE:

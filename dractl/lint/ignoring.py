@@ -79,7 +79,7 @@ class _Lines:
         self._present: dict[int, Ignore] = {
             item.target: item for item in comments if item.target is not None
         }
-        # Only one comment of a line counts, so no second one can be added behind these.
+        # Only one comment of a line counts, so none is added behind another one.
         self._not_behind = {item.line for item in comments if item.target is None}
         self._not_above: set[int] = set()
         scalars = list(multiline_scalars(source))

@@ -14,7 +14,7 @@ from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
 
 MAX_SHOWN = 6
-_MAX_NAMES = 24  # in one sentence
+_MAX_NAMES = 24  # maximum number of names in one sentence
 
 
 class SliceDevice(Struct, frozen=True):

@@ -39,8 +39,8 @@ _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
 def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
-    """Return True if a kustomization lists the document's file as a patch, or the document shows
-    that it is one, or that it is a pattern.
+    """Return True for a document that is a patch or a pattern, as it shows itself or as a
+    kustomization that lists its file does.
     """
     return (
         _has_directive(document.value)

@@ -1,5 +1,5 @@
-"""The content of the manifests of a repository, so that linting some of its files gives the
-findings that linting all files would give for them.
+"""The content of the manifests of a repository. With it, linting some of the files gives the same
+findings for them as linting all files.
 
 Each file is read once, and remembered with its size and times: in the process, and in the user's
 cache from one run to the next.
@@ -452,7 +452,7 @@ class Needs(Struct, frozen=True):
     """The files of other batches that matter to a batch of an input."""
 
     files: Sequence[str]
-    """The files that define names which it uses."""
+    """The files that define a name which the batch uses."""
     undecided: Sequence[str]
     """The files that may define objects of any name."""
 

@@ -1,5 +1,5 @@
-"""Manifests beside a kustomization that does not list them, so that nothing applies them with the
-others.
+"""Manifests in the folder of a kustomization that does not list them. Nothing applies them together
+with the manifests that it lists.
 """
 
 import os

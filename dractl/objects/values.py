@@ -26,8 +26,8 @@ def items(value: Any) -> list[Any]:
 
 
 def drop_uid(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object as it was before the API server created it: a pod without a UID makes its
-    claims from their templates.
+    """Return an object without its UID, as one that the API server has yet to create. The claims of
+    such a pod are generated from their templates.
     """
     metadata = {key: each for key, each in mapping(value.get("metadata")).items() if key != "uid"}
     return {**value, "metadata": metadata}

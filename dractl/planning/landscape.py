@@ -280,7 +280,7 @@ class Landscape:
         held = [self._holdings.get(p.key, frozenset()) for p in unit.pods if p.node_name == node]
         return frozenset[DeviceID]().union(*held)
 
-    # -- may it fit? --
+    # -- checks whether a pod may fit --
 
     def may_fit(self, client: Client, node: str, layout: Layout) -> bool:
         """Return False if a pod certainly does not fit on a node together with the pods of a

@@ -1,4 +1,4 @@
-"""Find the plan that ends the fewest pods and, among those, moves the fewest."""
+"""Find a plan that ends as few pods as possible and, of such plans, one that moves the fewest."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
@@ -58,7 +58,7 @@ def find_plan(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Find out which pods have to move so that all pods of ``subject`` fit."""
-    # Cordons are changes of Node objects
+    # A plan cordons nodes, and a cordon is a change of a Node object.
     subject = replace(subject, state=add_nodes_of_slices(subject.state))
     return _Planner(subject, features, options, progress).find()
 
@@ -95,9 +95,7 @@ class _Planner:
         self.options = options
         self.progress = progress
         self.scheduler = _place_as_is(subject, features)
-        """The scheduler of the cluster that includes the subject's pods which fit without a
-        move.
-        """
+        """The scheduler, after it has placed those pods of the subject that fit without a move."""
         pods = [self.scheduler.state.pod(key) for key in subject.pods]
         self.pods = [pod for pod in pods if not pod.node_name]
         """The other pods of the subject, in the order of the queue."""
@@ -145,9 +143,10 @@ class _Planner:
         return not all(self._may_fit(pod, empty) for pod in self.pods)
 
     def _may_fit(self, pod: Pod, empty: Scheduler) -> bool:
-        """Return whether a pod fits in the empty cluster, or would beside a pod that runs.
+        """Return whether a pod may fit in the empty cluster.
 
-        Nothing matches an affinity to other pods in the empty cluster.
+        An affinity to other pods matches nothing there. A pod that only this stops may fit if its
+        affinity matches a pod that runs now.
         """
         alone = empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims)
         if alone.fits:

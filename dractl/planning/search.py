@@ -34,7 +34,7 @@ class Departure(Struct, frozen=True):
 
 
 Candidate = tuple[Departure, ...]
-"""Departures, in an order in which each comes after the departures that need its place."""
+"""Departures in the order of the search: each comes before those that make room for its pods."""
 
 
 class Work:
@@ -71,9 +71,7 @@ class _Agenda(Struct, frozen=True):
     """The pods that need a place."""
 
     departures: tuple[tuple[Unit, str], ...]
-    """The units that leave, each with the node on which it is in the way, in the order of
-    departure.
-    """
+    """The units that leave, in the order of the search, each with the node that it has to leave."""
 
     nodes: Mapping[tuple[Unit, int], str]
     """The next node of each pod that leaves, by unit and index."""

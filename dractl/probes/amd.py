@@ -42,7 +42,8 @@ def probe(root: SysRoot, devices: Iterable[PciDevice]) -> tuple[dict[str, Gpu], 
     gpus: dict[str, Gpu] = {}
     for device in devices:
         if device.vendor == AMD and device.kind == "gpu" and device.driver == "amdgpu":
-            # By render minor, as AMD's driver (pkg/amdgpu/amdgpu.go): partitions share an address.
+            # AMD's driver looks up render minors, too, since partitions share an address
+            # (pkg/amdgpu/amdgpu.go).
             number = (
                 by_minor.get(_number(device, "renderD") or 0)
                 if by_minor
@@ -82,9 +83,9 @@ def _nodes(root: SysRoot) -> dict[int, _Node]:
 
 
 def _partitions(root: SysRoot, by_minor: Mapping[int, _Node]) -> dict[str, list[AmdPartition]]:
-    """Return the partitions that are platform devices, by the address of their GPU, which KFD's
-    entry names. amdgpu also makes devices for partitions that the current mode does not have; KFD
-    has no entry for them.
+    """Return the partitions that are platform devices, by the address of their GPU. KFD's entry for
+    a partition has this address. amdgpu also makes devices for partitions that the current mode
+    does not have; KFD has no entry for them.
     """
     by_gpu: dict[str, list[AmdPartition]] = {}
     for name in root.names(_PLATFORM):

@@ -197,7 +197,9 @@ class _Parser:
         return UsageError(f"jsonpath {self.template!r}: {problem}{place}", hint=_HINT)
 
     def _parts(self) -> tuple[tuple[Part, ...], bool]:
-        """Return the parts up to ``{end}``, or up to the end of the template (False)."""
+        """Return the parts up to the next ``{end}`` or up to the end of the template, and whether
+        ``{end}`` was found.
+        """
         parts: list[Part] = []
         while self.at < len(self.template):
             start = self.template.find("{", self.at)

@@ -89,8 +89,8 @@ def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Att
 
 
 def _first_release_without(bug: Bug, release: str) -> str:
-    """Return the first patch release of a release, or else the first later release, that lacks a
-    bug.
+    """Return the first patch of ``release`` that fixes a bug; if there is none, the first later
+    release without the bug.
     """
     patch = next((fixed for fixed in bug.fixed if fixed.rpartition(".")[0] == release), "")
     return patch or next((one for one in RELEASES if one > bug.last), "")

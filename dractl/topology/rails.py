@@ -12,13 +12,12 @@ from dractl.topology.machine import Machine
 
 
 class Rail(Struct, frozen=True):
-    """GPUs that share their nearest NICs, by PCI address, with these NICs and the level between
-    them.
-    """
+    """A group of GPUs that have the same nearest NICs. Addresses are PCI addresses."""
 
     gpus: tuple[str, ...]
     nics: tuple[str, ...]
     level: str
+    """The level between each of the GPUs and each of the NICs."""
 
 
 def rails(machine: Machine) -> tuple[Rail, ...]:

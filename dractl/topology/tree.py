@@ -67,7 +67,9 @@ def _roots(machine: Machine) -> dict[str, _Bridge]:
 
 
 def _name_absence(device: PciDevice, machine: Machine) -> str:
-    """Return the heading of devices without a root: where no source shows it, they have one."""
+    """Return the heading of devices without a root. Devices of a described machine have a root, but
+    no source may show it.
+    """
     return "PCIe root unknown" if machine.described and not device.path else "no PCIe root"
 
 

@@ -136,8 +136,8 @@ def _flags_of_words(component: str, name: str, words: list[tuple[Path, str]]) ->
 
 
 def parts_of(document: Document, words: tuple[str, ...]) -> Iterator[Document]:
-    """Yield a document, and the configurations in each text inside it that contains one of
-    ``words``: in a ConfigMap (kubeadm) or in kubeadmConfigPatches (the tool kind).
+    """Yield a document, and the configurations that are texts in it: in a ConfigMap (kubeadm), or
+    in kubeadmConfigPatches (the tool kind). Only texts with one of ``words`` are parsed.
     """
     yield document
     for path, content in _texts(document.value):

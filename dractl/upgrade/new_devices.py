@@ -38,8 +38,8 @@ class NewDevices(Struct, frozen=True):
 
 
 def find_new_devices(name: str, start: str, to: str, slices: Iterable[Raw]) -> list[NewDevices]:
-    """Return the kinds of devices that a driver publishes after ``start``, up to ``to``, without
-    those that its present slices have.
+    """Return the kinds of devices that a driver first publishes in a version after ``start``, up to
+    ``to``. Kinds that the present slices have are left out.
     """
     catalogue = find_driver(name)
     order = catalogue.versions
@@ -147,8 +147,8 @@ def find_wider_requests(
 def _wider_finding(
     name: str, matching: Sequence[NewDevices], version: str, edits: Sequence[ObjectEdit | None]
 ) -> Finding:
-    """Return the finding on an object. It has the edits only if there is one for each class of the
-    object.
+    """Return the finding on an object. The finding has edits only if each class that the object
+    uses has an edit.
     """
     kinds = " and ".join(each.kind.about for each in matching)
     attributes = "; ".join(map(_describe_attributes, matching))

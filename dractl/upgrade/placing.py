@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MAX_LEADERS = 12  # number of nodes of different kinds whose devices are compared
-_USERS_OF_SHARED_CLAIM = 2  # users of a claim
-_MAX_SENTENCES = 64  # that explain makes
+_USERS_OF_SHARED_CLAIM = 2  # claims with fewer users are judged separately
+_MAX_SENTENCES = 64  # maximum number of sentences that explain makes
 
 
 class Applicant(Struct, frozen=True):

@@ -50,7 +50,7 @@ def selectors(rules: SelectorRules, places: Place, target: Target) -> Iterator[V
 
 
 def selector(rules: SelectorRules, place: Place, target: Target) -> Iterator[Violation]:
-    """Yield the violations of an expression that selects devices, of type bool."""
+    """Yield the violations of an expression that selects devices; its type has to be bool."""
     if length(place.text) > MAX_EXPRESSION:
         yield length_violation(rules.too_long, place, MAX_EXPRESSION)
         return

@@ -432,7 +432,7 @@ def _render_html(listing: _Listing) -> str:
     )
 
 
-_MAX_PANELS = 12  # of a picture
+_MAX_PANELS = 12  # maximum number of panels of a picture
 
 
 def _render_alignment(uses: "tuple[Use, ...]", output: str, to_file: object) -> str:

@@ -37,7 +37,7 @@ from dractl.topology.machine import Machine
 
 FORMATS = ("yaml", "json")
 _EXAMPLE = ".example.com"
-MAX_NODES = 10_000  # of --nodes
+MAX_NODES = 10_000  # maximum value of --nodes
 
 Output = Annotated[str, output_option(FORMATS)]
 Driver = Annotated[

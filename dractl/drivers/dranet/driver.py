@@ -131,7 +131,7 @@ def _is_allocatable(pci: PciDevice) -> bool:
 def _address(bdf: str | None, machine: Machine) -> str | None:
     """Return the address of pciAddressFromPath: the last function of the path whose domain has four
     digits. Behind VMD, this is the controller instead of the function itself. A described function
-    whose wiring is unknown has no path, so it is taken by its address.
+    whose wiring is unknown has no path; its own address is returned.
     """
     if bdf is None:
         return None

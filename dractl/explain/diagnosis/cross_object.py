@@ -101,7 +101,7 @@ def root_causes(
     faults = tuple(find_plugin_faults(case, findings))
     if faults:  # these causes are more precise than the cause that a driver is absent
         causes = (*faults, *(cause for cause in causes if not isinstance(cause, DriverAbsent)))
-    # The pods of the loop come and go, so that they are no lasting holders
+    # In an eviction loop, holders end and are recreated: waiting for them does not help.
     if any(isinstance(cause, EvictionLoop) for cause in causes):
         return tuple(
             cause for cause in causes if not isinstance(cause, HoldersTerminating | OwnReplicas)
@@ -239,7 +239,7 @@ def _find_own_replicas(
     namespace = case.question.key[0]
     neighbours = _in_namespace(case, holders)
     replicas = tuple(n for n, pod in neighbours if pod.workload == owner)
-    # Otherwise the replicas are only some of many holders
+    # If most holders are other pods, the replicas are not the cause.
     if replicas and 2 * len(replicas) >= len(holders):
         yield from _find_claims_for_sharing(case)
         completes = kind == "Job"

@@ -32,7 +32,9 @@ def put(value: Any, path: Path, new: Any) -> Operation:
 
 
 def append(value: Any, path: Path, entries: Sequence[Any]) -> tuple[Operation, ...]:
-    """Return the operations that append entries to the list at ``path``, if any."""
+    """Return the operations that append entries to the list at ``path``, or that create the list if
+    it is missing.
+    """
     if at(value, *path):
         end = pointer(*path, "-")
         return tuple({"op": "add", "path": end, "value": entry} for entry in entries)

@@ -23,7 +23,7 @@ from dractl.views.namespace import ADMIN_ACCESS_LABEL
 _MAX_HOLDERS = 12  # claims that are released one by one
 _MAX_PAIRED = 5  # claims that are released two at a time
 _MAX_PAIRED_PARTITIONS = 9  # the limit for two at a time if some of them hold partitions
-_MAX_ALTERNATIVES = 3  # that are shown
+_MAX_ALTERNATIVES = 3  # maximum number of alternatives that are shown
 
 
 class _HeldClaim(Struct, frozen=True):
@@ -49,8 +49,9 @@ class _HeldClaim(Struct, frozen=True):
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods that hold wanted devices, or delete the idle claims that do.
 
-    A single claim is tried first, then two, then one or as many as are wanted for each driver, then
-    all that one cause names on one node.
+    Single claims are tried first, then pairs of claims. Then one claim of each driver is tried, and
+    as many claims of each driver as there are wanted devices; last, all claims that one cause names
+    on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
@@ -84,7 +85,9 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
 def _list_some_of_each_driver(
     problem: FixProblem, claims: Sequence[_HeldClaim], count: int
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield ``count`` claims for each driver on one node, where devices of several are in use."""
+    """Yield, for each node on which devices of several drivers are in use, ``count`` claims of each
+    of these drivers.
+    """
     by_driver: dict[str | None, dict[str, list[_HeldClaim]]] = {}
     for claim in claims:
         drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}

@@ -22,7 +22,7 @@ from dractl.scheduler.rejection import Rejection, UntoleratedTaint
 from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Node
 
-_MAX_NAMED_NODES = 3  # in an effect
+_MAX_NAMED_NODES = 3  # maximum number of nodes that an effect names
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
 

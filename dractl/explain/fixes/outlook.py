@@ -256,8 +256,8 @@ def _possible_race(
     nodes: Sequence[str],
     simulation: SimulationResult,
 ) -> tuple[str, ...]:
-    """Name pending pods that could take the devices that are freed first, so that too few are left
-    for the subject.
+    """Name pending pods that could take the devices of the first pod to end, so that too few
+    devices remain for the subject.
 
     Pods do not end at the same moment, and kube-scheduler tries the waiting pods whenever a claim
     is deallocated.

@@ -23,7 +23,7 @@ from dractl.model import CapacityRequestPolicy, Quantity
 from dractl.model.names import RequestRef
 from dractl.objects import Request
 
-_MAX_AMOUNTS = 4  # of one capacity
+_MAX_AMOUNTS = 4  # maximum number of amounts that are tried for one capacity
 _MAX_COUNTS = 8  # the number of consecutive counts that are tried
 _MAX_VALUES = 4  # the maximum number of an attribute's values to which a request is limited
 _MAX_CLASSES = 4  # the maximum number of classes that are tried in place of another one

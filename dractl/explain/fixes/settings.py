@@ -100,7 +100,7 @@ def correct_configuration(problem: FixProblem, _: NotPrepared) -> Iterator[Candi
 
 
 def _wait_candidate(title: str, effect: str) -> Candidate:
-    """Return a candidate without changes, after which only time passes."""
+    """Return a candidate without changes: the user only waits."""
     return Candidate(title, (), FixSlot(Topic.WAIT), Preference.AGAIN, effect=effect, corrects=True)
 
 

@@ -36,7 +36,7 @@ from dractl.explain.reasons.pools import (
 from dractl.objects import selectors_of, slice_of
 from dractl.scheduler.verdict import NodeVerdict
 
-_MAX_NAMED_NODES = 5  # in a title
+_MAX_NAMED_NODES = 5  # maximum number of nodes that a title names
 # The annotation that a fix adds to the slice that it keeps: the scheduler retries pods after this
 # update, but not after the deletion of the other slices
 _DELETED_ANNOTATION = "deleted-duplicates"

@@ -93,7 +93,7 @@ def repair_devices(problem: FixProblem) -> Iterator[Candidate]:
 def _repair_pools(
     problem: FixProblem, taint_name: str, devices: list[DeviceID]
 ) -> Iterator[Candidate]:
-    """Repair all devices of a pool that have a taint, since one device is not enough."""
+    """Repair all devices of a pool that have a taint, for subjects that need more than one."""
     pools: dict[tuple[str, str], list[DeviceID]] = {}
     for device in dict.fromkeys(devices):
         pools.setdefault((device.driver, device.pool), []).append(device)

@@ -92,8 +92,8 @@ def explain_each(
 
 
 def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation]:
-    """Split an answer that is true of some replicas only into two: for the replicas that fit at
-    once, and for the others.
+    """Return two answers, for the replicas that fit at once and for the others, if only some of the
+    replicas of an answer fit at once; otherwise return the answer.
     """
     fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
     namespace, key_of_subject = (
@@ -190,8 +190,8 @@ def _severity(e: Explanation) -> float:
 
 
 def _explain(explainer: Explainer, question: Question) -> Explanation:
-    """Explain a subject. If no node can ever serve it, also explain it on new machines of the
-    cluster's kinds.
+    """Explain a subject. If no node can ever serve it, add a note on whether a new machine of a
+    model that the cluster has would serve it.
     """
     answer = explainer.explain(question)
     if answer.when != "never":
@@ -258,16 +258,16 @@ def _add_relief(
     answers: Sequence[Explanation],
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Explanation]:
-    """Add to each fix that several pods wait for the number of these pods that fit after it.
+    """Set the relief of each fix that is offered to several pods: how many of them fit after it.
 
     Each fix is proven for one pod by itself; this counts how many pods start together.
     """
     answers_by_action: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:
         for fix in answer.fixes if _is_single_pod(explainer.state, answer) else ():
-            if fix.changes and not _ends_replicas(
-                explainer.state, answer, fix
-            ):  # a driver's devices are not known
+            # A fix that changes no object, but a driver or hardware, is not counted: the devices
+            # that there will be are only assumed.
+            if fix.changes and not _ends_replicas(explainer.state, answer, fix):
                 answers_by_action.setdefault(_change_key(fix), []).append((answer, fix))
     common = sorted(
         (action for action in answers_by_action if _count_pods(answers_by_action[action]) > 1),
@@ -356,8 +356,8 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
 def _keeps_pods(
     state: ClusterState, changes: Iterable[Change], waiting: Sequence[tuple[Explanation, Fix]]
 ) -> bool:
-    """Return True if changes leave the waiting pods and their claims, all of which were created, as
-    they are.
+    """Return True if all claims of the waiting pods are created, and the changes concern neither
+    these pods nor these claims.
     """
     keys = {
         (answer.subject.namespace, name)

@@ -66,8 +66,8 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
     """Return the subject as it is created in a cluster, with the claims of its templates.
 
     ``before`` is the cluster of the question. If the workload's template differs between the two
-    clusters, the pod is made from the changed template. A claim that was made from a template that
-    is gone, or was not shown, is made again as it is.
+    clusters, the pod is made from the changed template. If the template of a claim is gone, or was
+    not shown, the claim is recreated with its present spec.
     """
     value: Mapping[str, Any] = state.get(question.kind, question.key) or question.value
     if question.kind == "Pod":

@@ -62,7 +62,7 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")
-        # Without a start there is no log
+        # A container that has not started has no log.
         if not (self.container.has_started or self.container.restarts):
             yield self._start_step(namespace, name)
             return

@@ -118,7 +118,7 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
         for subject in run.of("")
         for path, name in class_mappings(subject.value)
     ]
-    # Otherwise DRA755 knows the classes of the cluster
+    # If the devices of the run are known, DRA755 reports unknown classes.
     for claim, request in run.requests if run.devices is None else ():
         classes.append((claim.subject, (*request.path, "deviceClassName"), request.device_class))
     for subject, path, name in classes:
@@ -259,8 +259,8 @@ def _advise_unapplied(
     """Return advice on an object of the repository that Flux or Argo CD does not apply to the pod's
     cluster.
 
-    The object is beside files that they apply, or in a component with variables that complete its
-    name.
+    The object is in a folder whose other files they apply, or it is in a component and has a name
+    with variables.
     """
     if run.find_here(kind, name) or run.others is None:
         return None

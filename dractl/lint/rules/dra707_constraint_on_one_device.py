@@ -41,9 +41,8 @@ FIELDS = ("constraints",)
 def check(run: Run) -> Found:
     for claim, constraint in run.constraints:
         targets = claim.targets(constraint.requests)
-        if claim.binds_one(constraint) and len(targets) >= len(
-            constraint.requests
-        ):  # not beside DRA121
+        # DRA121 reports constraints that name a request which does not exist.
+        if claim.binds_one(constraint) and len(targets) >= len(constraint.requests):
             name = targets[0].whole
             yield Advice(
                 claim.subject,

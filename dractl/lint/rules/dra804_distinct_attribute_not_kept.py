@@ -8,9 +8,9 @@ compare all values.
 ## Why is this bad
 
 Devices with equal values are silently allocated together. 1.34 compares nothing: a device only
-needs to have the attribute. 1.35 and 1.36 remember one value for each request, the value of its
-last device. So a value may recur from the third device of a request on, and in any request after
-one with two or more devices. 1.37 compares all values.
+needs to have the attribute. 1.35 and 1.36 remember only the value of the last device of each
+request, and forget the values before it. So the third device of a request may have the value of the
+first, and so may a device of a later request. 1.37 compares all values.
 
 ## Example
 

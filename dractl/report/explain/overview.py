@@ -158,9 +158,9 @@ def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | Non
 def _fix(
     fix: Fix, subjects: int, pods: int, columns: _Columns, canvas: Canvas, *, most: bool = False
 ) -> _Row:
-    """Return the row of a fix. Where a fix helps several pods, the row says how many of them fit
-    after it (``most`` if no other fix helps more), else how many of the subjects above it the fix
-    is for.
+    """Return the row of a fix. The row says how many of the pods that wait for the fix fit after it
+    (``most`` if no other fix helps more). If this is unknown, the row says how many subjects the
+    fix is for.
     """
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:

@@ -59,11 +59,11 @@ def check(run: Run) -> Found:
             or "/" in lookup.domain
             or guess_standard(lookup.domain, lookup.name or "")
         ):
-            continue  # DRA603, DRA604, DRA701
+            continue  # DRA603, DRA604 and DRA701 report such domains
         known_driver, kind = wanted.driver, lookup.kind
         row = known_driver.rows(kind).get(f"{known_driver.name}/{lookup.name}")
         fix = None
-        # Otherwise the class may be the mistake
+        # If the domain is that of another known driver, the class may be the mistake.
         if row is not None and driver(lookup.domain) is None:
             fix = Replacement(read.expression.path, known_driver.name, span=lookup.domain_span)
         message = (
