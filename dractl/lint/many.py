@@ -21,6 +21,7 @@ from dractl.manifests import Inputs, Skipped
 from dractl.manifests.files import Entry
 from dractl.manifests.kustomize import Kustomizations
 from dractl.manifests.load import load_relevant, read_relevant
+from dractl.manifests.naming import parent_of
 
 Entries = Sequence[Entry | Skipped]
 
@@ -99,11 +100,12 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
 
     Objects belong together by their folders, unless there are kustomizations.
     """
-    total = sum(map(size, entries))
+    folders = [list(items) for _, items in groupby(entries, _folder)]
+    costs = [sum(map(size, items)) for items in folders]
+    total = sum(costs)
     processes = min(processes, total // REPAYS_A_PROCESS)
     if processes < 2 or not can_fork():
         return [entries]
-    folders = [list(items) for _, items in groupby(entries, _folder)]
     kustomizations = Kustomizations()
     if any(
         kustomizations.kustomizations_above(os.path.abspath(_folder(items[0]))) for items in folders
@@ -111,11 +113,9 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
         return [entries]
     batches: list[list[Entry | Skipped]] = [[]]
     cost_so_far = 0
-    for items in folders:
-        cost = sum(map(size, items))
-        if batches[-1] and (cost_so_far + cost / 2) * processes >= total * len(
-            batches
-        ):  # most of the file lies outside the batch
+    for items, cost in zip(folders, costs, strict=True):
+        # Most of the folder lies outside the batch.
+        if batches[-1] and (cost_so_far + cost / 2) * processes >= total * len(batches):
             batches.append([])
         batches[-1] += items
         cost_so_far += cost
@@ -123,4 +123,4 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
 
 
 def _folder(item: Entry | Skipped) -> str:
-    return os.path.dirname(item.file if isinstance(item, Skipped) else item.path)
+    return parent_of(item.file if isinstance(item, Skipped) else item.path)

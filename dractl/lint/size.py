@@ -1,10 +1,10 @@
 """The estimated cost of linting files, before they are read."""
 
-import os
 from collections.abc import Sequence
 
 from dractl.manifests import Skipped
 from dractl.manifests.files import Entry
+from dractl.manifests.naming import parent_of
 from dractl.manifests.templates import chart_of
 
 _FILE_COST = 4096
@@ -20,7 +20,7 @@ def is_large(entries: Sequence[Entry | Skipped]) -> bool:
     """
     if sum(map(size, entries)) < 2 * REPAYS_A_PROCESS:
         return False
-    folders = {os.path.dirname(item.path): item.path for item in entries if isinstance(item, Entry)}
+    folders = {parent_of(item.path): item.path for item in entries if isinstance(item, Entry)}
     return not any(map(chart_of, folders.values()))
 
 

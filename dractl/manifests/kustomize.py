@@ -13,6 +13,7 @@ from msgspec import Struct
 from dractl.manifests import yamltext
 from dractl.manifests.content import read_file
 from dractl.manifests.documents import Document
+from dractl.manifests.naming import parent_of
 from dractl.manifests.source import Source
 from dractl.manifests.text import decode
 
@@ -115,7 +116,7 @@ class Kustomizations:
 
     def folder(self, path: str) -> str:
         """Return the absolute path of a file's folder."""
-        folder = os.path.dirname(path)
+        folder = parent_of(path)
         if folder not in self._absolute:
             self._absolute[folder] = os.path.abspath(folder)
         return self._absolute[folder]

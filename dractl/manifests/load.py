@@ -184,13 +184,13 @@ def _examine(
     if content.name in overlay:
         content = replace(content, data=overlay[content.name])
     is_meant = content.named and (alone or not content.on_disk)
-    names = not relevant_only or names_dra(content.data)
+    names = not relevant_only or _has_any(content.data, _NAMES)
     return Examined(
         content,
         is_meant,
         names,
         is_meant or names or _is_beside_dra(content.data),
-        content.on_disk and names_applier(content.data),
+        content.on_disk and _has_any(content.data, _APPLIERS),
     )
 
 

@@ -21,6 +21,14 @@ def display_path(path: str) -> str:
     return absolute if common == os.path.dirname(common) else near
 
 
+def parent_of(path: str) -> str:
+    """Return the part of a path up to its last separator, which is equal for files of one folder.
+
+    os.path.dirname takes three times as long, and there may be 50,000 files.
+    """
+    return path[: path.rfind(os.sep) + 1]
+
+
 def name_paths(paths: Iterable[str]) -> list[str]:
     """Return the names of paths of the command line, where ``-`` is standard input."""
     return [path if path == "-" else display_path(path) for path in paths]
