@@ -1003,9 +1003,23 @@ def test_a_driver_that_was_probably_meant_is_named() -> None:
         node("a"),
         gpus("a", "gpu-0"),
     )
-    assert "driver gpu.nvdiia.com publishes no ResourceSlice; there is gpu.nvidia.com" in (
-        answer.headline
+    assert (
+        "driver gpu.nvdiia.com publishes no ResourceSlice (class gpu); there is gpu.nvidia.com"
+        in answer.headline
     )
+
+
+def test_other_drivers_of_the_vendor_are_named_once() -> None:
+    answer = explain(
+        "claim/c",
+        device_class("gpu", "device.driver == 'gpus.nvidia.com'"),
+        claim("c", request("r", "gpu")),
+        node("a"),
+        gpus("a", "gpu-0"),
+    )
+    assert answer.headline.count("gpu.nvidia.com") == 1
+    assert "; there is gpu.nvidia.com" in answer.headline
+    assert "of the same vendor" not in answer.headline
 
 
 def test_missing_claim_is_created_for_the_class_that_its_name_resembles() -> None:

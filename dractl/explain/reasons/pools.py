@@ -49,14 +49,14 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
             why = f"{self.lead(names)}the {owner} has no ResourceSlice at all"
             return f"{why}; driver {self.driver} publishes nothing" if self.driver else why
         why = f"{self.lead(names)}driver {self.driver} publishes no ResourceSlice"
+        why = f"{why} (class {self.device_class})" if self.device_class else why
         if self.nearest:
             why += f"; there is {self.nearest}"
-        why = f"{why} (class {self.device_class})" if self.device_class else why
-        return (
-            f"{why}; {abbreviate(self._siblings)} of the same vendor does"
-            if self._siblings
-            else why
-        )
+        others = [name for name in self._siblings if name != self.nearest]
+        if others:
+            verb = "does" if len(others) == 1 else "do"
+            why += f"; {abbreviate(others)} of the same vendor {verb}"
+        return why
 
     @property
     def _siblings(self) -> tuple[str, ...]:
