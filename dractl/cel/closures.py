@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.cel import values as v
+from dractl.cel.ast import Node
 from dractl.cel.values import CelError, Halted
 
 Frame = list[Any]
@@ -17,13 +18,63 @@ in scope and each sub-expression that is remembered.
 
 Run = Callable[[Frame], Any]
 
-Interval = tuple[Any, Any]
-"""The lowest and the highest of some ints, or of some strings."""
-
-Bounds = Callable[[Frame, Interval], bool | None]
-"""Returns the result of a predicate for all values of a loop variable in an interval; None if it is
-not the same for all, or not known.
+Rounds = tuple[list[Any], int, int]
+"""The items of a loop, which are ints or strings in order, and the first and the end of some rounds
+with them.
 """
+
+Bounds = Callable[[Frame, Rounds], bool | None]
+"""Returns the result of a predicate in some rounds of a loop; None if it is not the same in all, or
+not known.
+"""
+
+
+class Parts(Struct, frozen=True):
+    """The closures of the sub-expressions of a loop over ``variable``. Both functions return None
+    for other sub-expressions.
+    """
+
+    variable: str
+    slot: int
+    constant: Callable[[Node], Run | None]
+    """Returns the closure of a sub-expression that keeps its value during the loop."""
+    tabular: Callable[[Node], Run | None]
+    """Returns the closure of a sub-expression that has the same values for all devices, since it
+    depends on the variable alone and the loop always has the same items.
+    """
+
+
+class Uncertain(Exception):
+    """An error, or a value of a type without bounds, so that nothing is known of many rounds."""
+
+
+Regions = Callable[[Frame, list[Any], int], list[tuple[range, bool]] | None]
+"""Divides the first rounds of a loop, whose items are in order, by the result of a predicate; None
+if they must be evaluated round by round.
+"""
+
+
+class Decider(Struct, frozen=True):
+    """The functions that decide a predicate for many rounds of a loop."""
+
+    bounds: Bounds
+    regions: Regions | None
+
+
+Elements = Callable[[Frame, list[Any]], Iterable[Any] | None]
+"""Returns what ``map`` makes of the items of a loop, which are ints or strings in order; None if
+this must be evaluated round by round.
+"""
+
+
+def read_constant(run: Run, f: Frame) -> Any:
+    """Return the value of a sub-expression that keeps it during a loop; Uncertain if it fails, for
+    round by round it may be skipped.
+    """
+    try:
+        return run(f)
+    except (CelError, Halted):
+        raise Uncertain from None
 
 
 def remember(run: Run, slot: int, cell: Frame | None) -> Run:

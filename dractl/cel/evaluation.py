@@ -27,9 +27,11 @@ from dractl.cel.ast import (
     StructLiteral,
 )
 from dractl.cel.bounds import predicate_bounds
-from dractl.cel.closures import Bounds, Frame, Run, put, remember, remember_loop
+from dractl.cel.closures import Decider, Elements, Frame, Parts, Run, put, remember, remember_loop
+from dractl.cel.columns import int_elements
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
+from dractl.cel.lines import predicate_regions
 from dractl.cel.loops import Accumulation, Loop, quantify, repeat
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
 from dractl.model import Quantity, Version
@@ -98,7 +100,9 @@ class _Round(Struct, frozen=True):
     condition: Run | None
     """None if it is always true, or part of the step."""
     step: Run
-    bounds: Bounds | None
+    decider: Decider | None
+    elements: Elements | None = None
+    """Computes what all rounds append, if they only append."""
 
 
 class _Body(Struct, frozen=True):
@@ -140,10 +144,13 @@ class _Builder:
         return recall(run, slot, None)
 
     def _level(self, node: Node) -> int:
+        return self._level_of(self.dependencies[id(node)].names)
+
+    def _level_of(self, names: frozenset[str]) -> int:
         def level_of_variable(name: str) -> int | None:
             return self.scope[name].level if name in self.scope else None
 
-        return invariants.level_of(self.dependencies[id(node)].names, level_of_variable)
+        return invariants.level_of(names, level_of_variable)
 
     def _new_slot(self) -> int:
         # Slots are not reused, since a lazy value may be computed in any scope below its own
@@ -524,12 +531,16 @@ class _Builder:
         level = invariants.DEVICE_LEVEL + len(self.remembered) + 1
         predicate = None if self.observer else self._flat_predicate(node)
         weight = _weight(node.condition) + _weight(node.step)
+        same_items = self._level(node.range) == invariants.EXPRESSION_LEVEL
 
         def build_body() -> _Body:
             outer, self.ceiling = self.ceiling, level
             self.remembered.append([])
             slots, each = self._build_in_scope(
-                names, "value", level, lambda: self._round(node, predicate, level)
+                names,
+                "value",
+                level,
+                lambda: self._round(node, predicate, self._parts(node, level, same_items)),
             )
             remembered = tuple(self.remembered.pop())
             self.ceiling = outer
@@ -539,27 +550,54 @@ class _Builder:
         (total,), body = self._build_in_scope((node.accumulator,), "accumulator", level, build_body)
         loop, each = body.loop, body.round
         if predicate is not None:
-            return quantify(loop, each.step, _has_value(node.init, False), each.bounds)
+            return quantify(loop, each.step, _has_value(node.init, False), each.decider)
         settles = self.observer is None and self._settles(node)
         return repeat(
             loop,
-            Accumulation(total, init, each.condition, each.step, body.result, settles, each.bounds),
+            Accumulation(
+                total,
+                init,
+                each.condition,
+                each.step,
+                body.result,
+                settles,
+                each.decider,
+                each.elements,
+            ),
         )
 
-    def _round(self, node: Comprehension, predicate: Node | None, level: int) -> _Round:
+    def _parts(self, node: Comprehension, level: int, same_items: bool) -> Parts | None:
+        """Return how bounds read the sub-expressions of a loop. ``same_items`` says that
+        its items are the same for all devices.
+        """
+        if node.second or self.observer is not None:
+            return None
+
         def constant(part: Node) -> Run | None:
             return self.build(part) if self._level(part) < level else None
 
-        change = predicate or (None if self.observer else self._change(node))
-        bounds = (
-            predicate_bounds(change, node.variable, constant)
-            if change is not None and not node.second
-            else None
-        )
+        def tabular(part: Node) -> Run | None:
+            reads = self.dependencies[id(part)]
+            others = reads.names - {node.variable}
+            if (
+                not same_items
+                or reads.loops
+                or self._level_of(others) > invariants.EXPRESSION_LEVEL
+            ):
+                return None
+            return self.build(part)
+
+        return Parts(node.variable, self.scope[node.variable].slot, constant, tabular)
+
+    def _round(self, node: Comprehension, predicate: Node | None, parts: Parts | None) -> _Round:
+        change = predicate or self._change(node)
+        decider = _decider(change, parts) if change is not None and parts else None
         if predicate is not None:
-            return _Round(None, self.build(predicate), bounds)
-        always = _has_value(node.condition, True)
-        return _Round(None if always else self.build(node.condition), self._step(node), bounds)
+            return _Round(None, self.build(predicate), decider)
+        step, always = self._step(node), _has_value(node.condition, True)
+        added = _find_element(node.step, node.accumulator) if always else None
+        elements = int_elements(added, parts) if added is not None and parts else None
+        return _Round(None if always else self.build(node.condition), step, decider, elements)
 
     def _change(self, node: Comprehension) -> Node | None:
         """Return the condition without which a round does nothing, as in filter and exists_one."""
@@ -607,16 +645,10 @@ class _Builder:
         """Build ``accumulator + [element]``, which the macros map, filter and transformList expand
         to.
         """
-        if not (
-            isinstance(node, Call)
-            and node.function == "_+_"
-            and _is_variable(node.args[0], accumulator)
-        ):
+        added = _find_element(node, accumulator)
+        if added is None:
             return None
-        added = node.args[1]
-        if not isinstance(added, ListLiteral) or len(added.elements) != 1 or added.optional:
-            return None
-        whole, element = self.build(node.args[0]), self.build(added.elements[0])
+        whole, element = self.build(node.children()[0]), self.build(added)
 
         def append(f: Frame) -> Any:
             elements = whole(f)
@@ -749,6 +781,25 @@ def _may_keep(node: Comprehension) -> bool:
         and step.function == "_?_:_"
         and _is_variable(step.args[2], node.accumulator)
     )
+
+
+def _decider(predicate: Node, parts: Parts) -> Decider | None:
+    bounds = predicate_bounds(predicate, parts)
+    return None if bounds is None else Decider(bounds, predicate_regions(predicate, parts))
+
+
+def _find_element(node: Node, accumulator: str) -> Node | None:
+    """Return the element of ``accumulator + [element]``."""
+    if not (
+        isinstance(node, Call)
+        and node.function == "_+_"
+        and _is_variable(node.args[0], accumulator)
+    ):
+        return None
+    added = node.args[1]
+    if not isinstance(added, ListLiteral) or len(added.elements) != 1 or added.optional:
+        return None
+    return added.elements[0]
 
 
 def _is_variable(node: Node, name: str) -> bool:

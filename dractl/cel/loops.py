@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.cel import values as v
-from dractl.cel.closures import Bounds, Frame, Run, put
+from dractl.cel.closures import Decider, Elements, Frame, Run, put
 from dractl.cel.values import CelError
 
 
@@ -45,18 +45,26 @@ class Accumulation(Struct, frozen=True):
     result: Run
     settles: bool
     """True if a round that leaves the accumulator unchanged is followed by equal ones."""
-    change: Bounds | None
+    change: Decider | None
     """Decides the condition without which a round leaves the accumulator unchanged."""
+    elements: Elements | None
+    """Computes what all rounds add to the accumulator."""
 
 
 def repeat(loop: Loop, accumulation: Accumulation) -> Run:
     """Return the closure of a loop."""
-    total, parts = accumulation.slot, _divider(accumulation.change)
-    advance = _stepper(loop, accumulation)
+    total, elements = accumulation.slot, accumulation.elements
+    is_sorted = _order_checker()
+    parts, advance = _divider(accumulation.change, is_sorted), _stepper(loop, accumulation)
 
     def run(f: Frame) -> Any:
         items = loop.begin(f)
         f[total] = accumulation.init(f)
+        batch = elements(f, items) if elements is not None and items and is_sorted(items) else None
+        if batch is not None:
+            _spend(f, len(items) * loop.weight)
+            f[total].extend(batch)
+            return accumulation.result(f)
         for rounds, changes in parts(f, items, len(items)):
             if changes is False:
                 _spend(f, len(rounds) * loop.weight)
@@ -97,11 +105,12 @@ def _stepper(loop: Loop, accumulation: Accumulation) -> Callable[[Frame, list[An
     return advance
 
 
-def quantify(loop: Loop, predicate: Run, decisive: bool, bounds: Bounds | None) -> Run:
+def quantify(loop: Loop, predicate: Run, decisive: bool, decider: Decider | None) -> Run:
     """Return the closure of ``all`` or ``exists`` whose predicate has no loop in it. The result
     ``decisive`` of a predicate decides and hides the error of another one.
     """
-    scan, parts = _scanner(loop, predicate, decisive), _divider(bounds)
+    scan = _scanner(loop, predicate, decisive)
+    parts = _divider(decider, _order_checker())
 
     def run(f: Frame) -> Any:
         items = loop.begin(f)
@@ -110,7 +119,7 @@ def quantify(loop: Loop, predicate: Run, decisive: bool, bounds: Bounds | None) 
         for rounds, verdict in parts(f, items, allowed):
             if verdict is (not decisive):
                 continue
-            position = scan(f, items, rounds, failures)
+            position = rounds.start if verdict is decisive else scan(f, items, rounds, failures)
             if position is not None:
                 # The condition is part of the round after this one
                 _spend(f, min(position + 2, len(items)) * loop.weight)
@@ -159,24 +168,29 @@ _MOST_TRIES = 64  # ranges of rounds whose bounds are asked for in one run of a 
 
 
 def _divider(
-    bounds: Bounds | None,
+    decider: Decider | None, is_sorted: Callable[[list[Any]], bool]
 ) -> Callable[[Frame, list[Any], int], Iterator[tuple[range, bool | None]]]:
     """Return the function that divides the first rounds of a loop into ranges, each with the result
     of the predicate in all of its rounds; None if they must be evaluated one by one.
     """
-    is_sorted = _order_checker()
 
     def divide(f: Frame, items: list[Any], count: int) -> Iterator[tuple[range, bool | None]]:
-        if bounds is None or count <= _ROUNDS_ALONE or not is_sorted(items):
+        if decider is None or count <= _ROUNDS_ALONE or not is_sorted(items):
             yield range(count), None
             return
+        if decider.regions is not None:
+            regions = decider.regions(f, items, count)
+            if regions is not None:
+                yield from regions
+                return
+        bounds = decider.bounds
         tries, parts = 0, [(0, count)]
         while parts:
             start, stop = parts.pop()
             verdict = None
             if stop - start > _ROUNDS_ALONE and tries < _MOST_TRIES:
                 tries += 1
-                verdict = bounds(f, (items[start], items[stop - 1]))
+                verdict = bounds(f, (items, start, stop))
                 if verdict is None:
                     middle = (start + stop) // 2
                     parts += (middle, stop), (start, middle)

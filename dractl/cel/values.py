@@ -104,6 +104,9 @@ class Timestamp(Struct, frozen=True):
     def __lt__(self, other: Timestamp) -> bool:
         return self.nanoseconds < other.nanoseconds
 
+    def __le__(self, other: Timestamp) -> bool:
+        return self.nanoseconds <= other.nanoseconds
+
 
 class Optional(Struct, frozen=True):
     """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,14 +75,43 @@ NUMBERS = st.recursive(
     st.sampled_from(
         ["x", "y", "0", "1", "7", "-3", "9223372036854775807", f"{A}.index", f"{A}.missing"]
     ),
-    lambda part: st.builds("({} {} {})".format, part, st.sampled_from(["+", "-", "*"]), part),
+    lambda part: st.one_of(
+        st.builds("({} {} {})".format, part, st.sampled_from(["+", "-", "*", "/", "%"]), part),
+        st.builds("int({})".format, part),
+    ),
     max_leaves=4,
 )
-COMPARISONS = st.builds(
-    "{} {} {}".format,
-    NUMBERS,
-    st.sampled_from(["==", "!=", "<", "<=", ">", ">="]),
-    st.one_of(NUMBERS, NUMBERS, st.sampled_from([f"dyn({A}.type)", "dyn('x')", "dyn(1.5)"])),
+SIGNS = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
+TEXTS = st.one_of(
+    NUMBERS.map("string({})".format),
+    NUMBERS.map("'%d-'.format([{}])".format),
+    st.sampled_from(["'3'", "'12'", "'-5'", "'7-'", f"{A}.type", f"string({A}.index)"]),
+)
+TIMES = NUMBERS.map("timestamp({})".format)
+QUANTITIES = st.recursive(
+    st.sampled_from(
+        [f"{C}.memory", f"{C}.missing", "quantity('1500m')", "quantity('7')", "quantity('1e4200')"]
+    ),
+    lambda part: st.one_of(
+        st.builds("{}.{}({})".format, part, st.sampled_from(["add", "sub"]), NUMBERS),
+        st.builds("{}.{}({})".format, part, st.sampled_from(["add", "sub"]), part),
+    ),
+    max_leaves=3,
+)
+COMPARISONS = st.one_of(
+    st.builds(
+        "{} {} {}".format,
+        NUMBERS,
+        SIGNS,
+        st.one_of(NUMBERS, NUMBERS, st.sampled_from([f"dyn({A}.type)", "dyn('x')", "dyn(1.5)"])),
+    ),
+    st.builds("{} {} {}".format, TEXTS, SIGNS, TEXTS),
+    st.builds("{} {} {}".format, TIMES, SIGNS, TIMES),
+    st.builds("{}.compareTo({}) {} {}".format, QUANTITIES, QUANTITIES, SIGNS, NUMBERS),
+    st.builds(
+        "{}.{}({})".format, QUANTITIES, st.sampled_from(["isGreaterThan", "isLessThan"]), QUANTITIES
+    ),
+    st.builds("{} {} {}".format, QUANTITIES, st.sampled_from(["==", "!="]), QUANTITIES),
 )
 PREDICATES = st.recursive(
     COMPARISONS,
@@ -99,11 +129,24 @@ LISTS = st.sampled_from(
         "lists.range(30).map(n, n * 300000000000000000)",
     ]
 )
+
+
+def _in_terms_of_x(text: str) -> str:
+    """The text with ``x`` in place of the variable ``y``."""
+    return re.sub(r"\by\b", "x", text)
+
+
 LOOPS = st.builds(
     "{}.{}(x, {})".format,
     LISTS,
     st.sampled_from(["all", "exists", "exists_one", "filter"]),
-    PREDICATES.map(lambda text: text.replace("y", "x")),
+    PREDICATES.map(_in_terms_of_x),
+)
+MAPS = st.builds(
+    "{}.map(x, {}){}".format,
+    LISTS,
+    NUMBERS.map(_in_terms_of_x),
+    st.sampled_from(["", ".size()", "[3]", f".map(x, x * {A}.index)"]),
 )
 NESTED = st.builds(
     "{}.{}(x, {}.{}(y, {}))".format,
@@ -163,8 +206,8 @@ def test_results_and_costs_are_those_of_an_evaluation_without_memory(
         assert outcome(run, device) == outcome(plain(text, release), device)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.one_of(LOOPS, NESTED))
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(LOOPS, NESTED, MAPS))
 def test_rounds_that_are_decided_together_have_the_same_result_and_cost(text: str) -> None:
     program = compiled(f"dyn({text}) == dyn(true)")
     if program.checked is None:
@@ -188,6 +231,26 @@ def test_rounds_that_are_decided_together_have_the_same_result_and_cost(text: st
         (f"lists.range(300).map(x, {A}.missing).size() == 1", "no such key: missing"),
         (f"lists.range(300).map(x, x + {A}.index)[299] == 302", True),
         (f"lists.range(300).exists_one(x, {A}.index == 3)", False),
+        # the index of the device is 3, and its memory is 80Gi
+        (f"lists.range(300).exists_one(x, x * 3 - {A}.index == 6)", True),
+        (f"lists.range(300).exists(x, x * 3 - {A}.index == 7)", False),
+        (f"lists.range(300).filter(x, 297 - x > {A}.index).size() == 294", True),
+        (f"lists.range(300).filter(x, string(x + 9) == string({A}.index + 97)) == [91]", True),
+        (
+            f"lists.range(300).filter(x, 'gpu-%d'.format([x]) == 'gpu-' + string({A}.index)) == [3]",
+            True,
+        ),
+        (f"lists.range(300).filter(x, x % 100 == {A}.index) == [3, 103, 203]", True),
+        (f"lists.range(300).filter(x, timestamp(x) < timestamp({A}.index)) == [0, 1, 2]", True),
+        (
+            f"lists.range(300).filter(x, {C}.memory.isLessThan(quantity('80Gi').add(x - 200))).size() == 99",
+            True,
+        ),
+        (f"lists.range(300).all(x, {C}.memory == {C}.memory.add(x))", "no such overload"),
+        (
+            f"lists.range(300).map(x, x + {A}.index + 9223372036854775506).size() == 300",
+            "integer overflow",
+        ),
     ],
 )
 def test_loops_over_many_items(text: str, result: Any) -> None:

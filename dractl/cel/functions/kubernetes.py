@@ -13,7 +13,8 @@ from dractl.cel.values import NONE, CelError, NamedFormat, Optional, Sum
 from dractl.model import Quantity, SaturatingQuantity, Version
 
 
-def _three_way(a: Quantity | Version, b: Quantity | Version) -> int:
+def three_way(a: Quantity | Version, b: Quantity | Version) -> int:
+    """Return -1, 0 or 1."""
     if a == b:
         return 0
     return -1 if a < b else 1  # type: ignore[operator]
@@ -118,7 +119,7 @@ def _wrap(number: int) -> int:
 
 
 for _kind, _prefix in ((Quantity, "quantity"), (Version, "semver")):
-    OVERLOADS[f"{_prefix}_compare_to"] = Overload((_kind, _kind), _three_way)
+    OVERLOADS[f"{_prefix}_compare_to"] = Overload((_kind, _kind), three_way)
     OVERLOADS[f"{_prefix}_is_greater_than"] = Overload((_kind, _kind), lambda a, b: a > b)
     OVERLOADS[f"{_prefix}_is_less_than"] = Overload((_kind, _kind), lambda a, b: a < b)
 
