@@ -257,7 +257,7 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
     if group.topology:
         yield (
             f"{name} keeps its pods on nodes with one value of {group.topology}: that was checked"
-            f" for {group.min_count or 1} of them, not for each node that is named here"
+            f" for {group.min_count or 1} of its pods, but not for each node that is named here"
         )
 
 

@@ -195,7 +195,7 @@ def _end_first(
         title=f"{candidate.title}, with maxSurge 0 and maxUnavailable 1 in {deployment}",
         changes=(strategy, *candidate.changes),
         effect=join_clauses(
-            candidate.effect, "the quota has no room for one pod more while it rolls out"
+            candidate.effect, "the quota has no room for one more pod during the rollout"
         ),
         consequences=candidate.trial,
     )
