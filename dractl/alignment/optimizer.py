@@ -56,7 +56,7 @@ class Optimizer:
         ]
         slots = find_allocated_slots(built, _list_allocated_requests(claims))
         levels = self.locator.levels.get(node)
-        # The levels of a machine are the same object as long as the locator exists.
+        # The locator keeps the levels of a machine, so their id() is not reused.
         key = (built.problem, tuple(location_by_device), tuple(numbers), slots, goal, id(levels))
         if key not in self._best:
 

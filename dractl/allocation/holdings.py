@@ -1,9 +1,9 @@
 """The state of a search: the devices, shares, counters and groups taken so far, and how a device is
 taken.
 
-Upstream's allocateDevice and its rollback
-(k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go), with the bugs of the
-releases whose rollback leaks.
+Devices are taken and given back as by upstream's allocateDevice and its rollback
+(k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). In some releases the
+rollback leaks, and so it does here.
 """
 
 from typing import Literal
@@ -17,7 +17,7 @@ AbortReason = Literal["device", "constraint", "derived", "limit", "panic-nil", "
 
 
 class Aborted(Exception):
-    """The attempt ends at ``device`` while it is tried for ``slot``; see
+    """The attempt ends because of ``device``, which was tried for ``slot``; see
     :class:`dractl.allocation.search.Abort`.
     """
 

@@ -2,9 +2,9 @@
 
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
 every request by itself; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect
-each other. The stages are in the order in which the scheduler checks a device. A device that can
-never serve the request is lost at the stage that shows this, even if it is in use, too, or its
-counters are used up.
+each other. The stages are in the order in which the scheduler checks a device. If a device can
+never serve the request, the stage that shows this loses it, even if the device is also in use or
+its counters are used up.
 """
 
 from collections.abc import Sequence

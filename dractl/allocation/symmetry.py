@@ -48,9 +48,9 @@ class Symmetry:
 
         ``kinds`` has a number for each device, which is equal for devices that differ only in the
         counters that they charge. ``places`` maps a device to three values: the number of its
-        shape, the position in the shape of the first device equivalent to it, and its block.
-        ``fixed`` has the devices, and ``counters`` the (ledger, counter) pairs, that are in no
-        block.
+        shape; a position in the shape, which equivalent devices share (that of the first one); and
+        its block. ``fixed`` has the devices that are in no block, and ``counters`` the (ledger,
+        counter) pairs that are in none.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)
@@ -168,8 +168,8 @@ def _by_shape(problem: SearchProblem, kinds: Sequence[int]) -> dict[Shape, list[
         if block.devices & problem.multi or any(
             amount < 0 for _, charge in charges for _, amount in charge.amounts
         ):
-            # All shares of a device charge its counters only once. With negative amounts the order
-            # of devices matters.
+            # Such blocks are left out: all shares of a device charge its counters only once, and
+            # with negative amounts the order of devices matters.
             continue
         number = {counter: n for n, counter in enumerate(block.counters)}
         shape = Shape(

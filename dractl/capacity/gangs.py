@@ -63,8 +63,8 @@ class NoTopologyDomain(Struct, frozen=True):
 
     group: str
     key: str
-    """The label of the group's topology constraint. No node has it, or none has it with the value
-    on the nodes where pods of the group already run.
+    """The label of the group's topology constraint. No node has the label; or pods of the group
+    already run, and no node has the label with the value on their nodes.
     """
 
 

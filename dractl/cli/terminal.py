@@ -184,8 +184,8 @@ def _fold(line: str, columns: int) -> list[str]:
 
 
 def fold_report(text: str) -> str:
-    """Return a report of one line for each row with lines that fit into the terminal; elsewhere, a
-    row stays one line, for grep.
+    """Fold the lines of a report to the width of the terminal. If the output is no terminal, each
+    row of the report stays one line, for grep.
     """
     if not sys.stdout.isatty():
         return text

@@ -221,8 +221,8 @@ def _collect(values: Sequence[Mapping[str, Any]], branch: _Branch, rows: list[Sp
 def _lacks_fields(contents: Sequence[Any], branch: _Branch) -> bool:
     """Return True if no value in maps has a field of the branch; False if that is uncertain.
 
-    Only few of a million attributes are lists, so one set of all the values' keys is compared,
-    which is faster than a search in each value.
+    A cluster may have a million attributes, of which few are lists. Comparing one set of the keys
+    of all values is faster than searching each value.
     """
     if not branch.is_map:
         return False

@@ -119,7 +119,7 @@ def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
 
 
 def _lines(document: Document, key: Position, value: Position) -> str:
-    """Return the text of a field, with its lines cut before its own column."""
+    """Return the text of a field, without its indentation."""
     first = document.line(key.line)
     if key.line == value.end_line:
         return first[key.column - 1 : value.end_column - 1]

@@ -317,7 +317,7 @@ class Run:
 
     @cached_property
     def _environment(self) -> Environment:
-        from dractl.cel import environment  # not for files without selectors
+        from dractl.cel import environment  # only needed for files with selectors
 
         return environment(self.target, "new")
 

@@ -39,8 +39,8 @@ _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 
 
 def is_patch(document: Document, kustomizations: Kustomizations) -> bool:
-    """Return True for a document that is a patch or a pattern, as it shows itself or as a
-    kustomization that lists its file does.
+    """Return True for a patch or a pattern: the document shows that it is one, or a kustomization
+    lists its file as a patch.
     """
     return (
         _has_directive(document.value)

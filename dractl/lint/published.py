@@ -17,7 +17,7 @@ from dractl.model.nearest import nearest_names
 from dractl.objects import Constraint, Expression, Request, items, mapping, text
 from dractl.program import program_name
 
-if TYPE_CHECKING:  # not for files without selectors
+if TYPE_CHECKING:  # only needed for files with selectors
     from dractl.cel import Program
     from dractl.cel.lookups import Lookup
 
@@ -384,7 +384,7 @@ def _compile(run: Run, written: str) -> Program:
     """Compile a selector of a driver's own class in the environment of the input's selectors, since
     another environment costs 5 ms.
     """
-    from dractl.cel import environment  # not for files without selectors
+    from dractl.cel import environment  # only needed for files with selectors
 
     return environment(run.target, "new").compile(written)
 

@@ -27,8 +27,8 @@ MAX_PLACES = 64
 are left to the proof.
 """
 MAX_BLOCKERS = 24
-"""The maximum number of pods on one node whose sets are examined, beginning with pods that hold
-most.
+"""The maximum number of pods on one node of which sets are formed and examined; pods that hold the
+most come first.
 """
 
 
@@ -193,7 +193,7 @@ class Landscape:
     # -- nodes with the pods that stay --
 
     def use_of(self, node: str, left: frozenset[Unit]) -> NodeUse:
-        """Return the devices and the room on a node that the pods staying there leave to others."""
+        """Return the devices and the room on a node that remain beside the pods that stay there."""
         gone = left.intersection(self.units_by_node.get(node, ()))
         key = node, gone
         if key not in self._uses:

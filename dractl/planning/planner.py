@@ -145,8 +145,8 @@ class _Planner:
     def _may_fit(self, pod: Pod, empty: Scheduler) -> bool:
         """Return whether a pod may fit in the empty cluster.
 
-        An affinity to other pods matches nothing there. A pod that only this stops may fit if its
-        affinity matches a pod that runs now.
+        An affinity to other pods matches nothing there. If only such an affinity stops the pod, the
+        pod may fit as long as the affinity matches a pod that runs now.
         """
         alone = empty.attempt_pod(pod.raw, recreated=pod.has_uncreated_claims)
         if alone.fits:

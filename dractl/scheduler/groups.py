@@ -313,7 +313,7 @@ def _slice_header(resource_slice: ResourceSlice) -> tuple[Hashable, ...]:
 
 
 def _strip_plain_attributes(device: Raw) -> Raw:
-    """Return a device without the attributes that only affect selectors that read them."""
+    """Return a device without its plain attributes, which affect only selectors that read them."""
     attributes = device.get("attributes")
     if not isinstance(attributes, dict):
         return device

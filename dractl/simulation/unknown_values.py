@@ -42,8 +42,9 @@ def _names_by_node(slices: Iterable[Raw]) -> Mapping[str, frozenset[str]]:
 class ConditionRemover(SelectorRewriter):
     """Removes each condition on certain names: in selectors, and in constraints.
 
-    A request for all devices that a selector on such a name leaves becomes one for a single device,
-    since without the selector it would ask for more. ``classes`` are the DeviceClasses.
+    If a request for all devices (mode All) loses a condition, it becomes a request for one device:
+    without the condition, it would ask for more devices than before. ``classes`` are the
+    DeviceClasses.
     """
 
     def __init__(self, names: frozenset[str], target: Target, classes: Iterable[Raw]) -> None:
@@ -76,7 +77,7 @@ class ConditionRemover(SelectorRewriter):
 def list_conditions(
     claims: Iterable[PodClaim], state: ClusterState, names: frozenset[str], target: Target
 ) -> frozenset[str]:
-    """Return those of the names on which claims to allocate, or their classes, have conditions."""
+    """Return the names on which unallocated claims, or their classes, have conditions."""
     remover = ConditionRemover(names, target, ())
     classes: dict[str, None] = {}
     for item in claims:
@@ -105,7 +106,8 @@ def make_guard_rewriter(names: frozenset[str], target: Target) -> SelectorRewrit
     """Return a rewriter after which no device without a value meets a selector on it, and no
     selector fails because of its absence.
 
-    A request for all devices is met by none: there may be more of them than those with a value.
+    No device meets a request for all devices (mode All) with such a selector: it is unknown which
+    of the devices without a value belong to the request.
     """
     env = environment(target, "stored")
 

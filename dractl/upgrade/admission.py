@@ -1,8 +1,8 @@
 """Webhooks and admission policies of resource.k8s.io that name versions which a release does not
 serve.
 
-A rule also matches requests in other versions (matchPolicy Equivalent), but only of resources that
-the API server has in the version that it names: k8s.io/apiserver
+A rule also matches requests in versions that it does not name (matchPolicy Equivalent). But the API
+server must serve the resource in a version that the rule names: k8s.io/apiserver
 pkg/admission/plugin/webhook/generic/webhook.go ShouldCallHook, pkg/endpoints/installer.go
 (EquivalentResourceRegistry).
 """

@@ -3,8 +3,8 @@ the components of a later release from starting.
 
 A component ends immediately if a gate is unknown to it ("unrecognized feature gate"), or if a
 locked gate is set to another value: k8s.io/component-base v0.38.0-alpha.2
-featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says about DRADeviceTaints that
-false "will be ignored"; that code refuses it.)
+featuregate/feature_gate.go unsafeSetFromMap. (CHANGELOG-1.38.md says that the value false of
+DRADeviceTaints "will be ignored", but unsafeSetFromMap refuses it.)
 """
 
 import re

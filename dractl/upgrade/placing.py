@@ -453,7 +453,7 @@ class Placing:
 
     def outcomes(self, state: ClusterState, features: Features) -> Outcomes:
         """Return the outcomes of a scheduler for every subject."""
-        from dractl.scheduler.attempt import Scheduler  # not for manifests alone
+        from dractl.scheduler.attempt import Scheduler  # only needed for a cluster
 
         # One cluster after the other, since values derived from claims are kept only for the last
         # one.

@@ -135,8 +135,8 @@ def as_ratcheted(violation: Violation) -> Violation:
 
 
 def filter_declared(violations: Iterable[Violation], target: Target) -> Iterator[Violation]:
-    """Yield the violations that remain if handwritten validation stops: those of generated
-    validation, and so none up to 1.36.
+    """Yield the violations that a server still reports after handwritten validation has stopped.
+    These are the violations from generated validation; up to 1.36 there are none.
     """
     if target.has("declared-where-stopped"):
         yield from (violation for violation in violations if isinstance(violation, Declared))

@@ -78,10 +78,10 @@ def _describe_failure(problem: FixProblem, simulation: SimulationResult) -> Outl
 def _simulate(
     problem: FixProblem, candidate: Candidate, changes: Sequence[Change], nodes: Sequence[str]
 ) -> SimulationResult | None:
-    """Simulate the cluster after a candidate; None if only the pod by itself can be judged.
+    """Simulate the cluster after a candidate.
 
-    This is so for subjects other than pods, and for workloads of kinds whose controllers are not
-    known.
+    None for subjects other than pods, and for workloads of kinds whose controllers are not known:
+    for these, only the pod by itself can be judged.
     """
     question = problem.subject_question
     pod = problem.state.get("Pod", question.key)
@@ -221,8 +221,9 @@ def _pods_ahead(problem: FixProblem, simulation: SimulationResult) -> tuple[str,
 
 
 def _is_unrelated(problem: FixProblem, key: Key) -> bool:
-    """Return whether a pod is of another workload than the subject, or of a LeaderWorkerSet
-    group."""
+    """Return True for a pod of another workload than the subject's, and for any pod of a
+    LeaderWorkerSet.
+    """
     is_other = problem.owner is None or workload_target(problem.state, key) != problem.owner
     return is_other or problem.state.pod(key).leader_worker_group is not None
 

@@ -163,7 +163,7 @@ class Owners:
         """Scale a workload down, or suspend it, so that the victims end.
 
         Return None if the waiting pod belongs to the workload, or to a victim's group in a
-        LeaderWorkerSet: without its leader and the other pods of its group, it would be useless.
+        LeaderWorkerSet: a pod needs the leader and the other pods of its group.
         """
         active = self._active_pods.pods_of(kind, key)
         keys = [(key[0], View(pod).name) for pod in active]

@@ -46,7 +46,9 @@ _MAX_CREATED_SLICES = 128
 
 @fix_for(PoolCause)
 def repair_pool(problem: FixProblem, cause: PoolCause) -> Iterator[Candidate]:
-    """Publish the missing slices of a pool, one generation of it, or the pool without its fault."""
+    """Repair a pool: publish its missing slices, publish all slices in one generation, or correct
+    the fault in them.
+    """
     name = cause.pool.removeprefix(f"{cause.driver}/")
     slices = {
         slice_name: value

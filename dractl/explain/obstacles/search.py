@@ -236,7 +236,7 @@ class _Search:
         if not first.allocates:
             survey = self._survey(first)
             remoteness += 1 + 10 * sum(not r.offered for r in survey.requests)
-            # The devices are the same, but others of them are in use.
+            # Such nodes have equal devices, of which different ones may be in use.
             if isinstance(first.group, tuple):
                 reading = first.group[0], _count_candidates(survey)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])
@@ -256,8 +256,8 @@ class _Search:
         )
 
     def _is_met_elsewhere(self, demand: Demand, node: Node) -> bool:
-        """Decide whether a demand is intended, since other nodes, or devices of other nodes, meet
-        it.
+        """Decide whether other nodes, or devices of other nodes, meet a demand. Such a demand is
+        probably no mistake.
 
         A misspelt label is met by the nodes that have the label that was probably meant.
         """

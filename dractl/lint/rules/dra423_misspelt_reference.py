@@ -11,9 +11,9 @@ Kueue's `deviceClassMappings` are looked up, too, their resources among the quot
 and classes that containers request as `deviceclass.resource.kubernetes.io/CLASS`.
 
 Where Flux, Argo CD or a kustomization applies a pod, its claims and templates have to be applied,
-too: an object in a file that no kustomization lists is reported, and so is an object that a
-component makes of its variables if the component is not used. Names in objects for one cluster are
-looked up in that cluster, and not in the folders of others.
+too. An object in a file that no kustomization lists is reported. So is an object whose name a
+component would complete from variables, if nothing uses the component. Names in objects for one
+cluster are looked up in that cluster, and not in the folders of others.
 
 ## Why is this bad
 

@@ -50,7 +50,7 @@ from dractl.lint.published import (
 from dractl.objects import Expression, text
 from dractl.program import program_name
 
-if TYPE_CHECKING:  # not for files without selectors
+if TYPE_CHECKING:  # only needed for files with selectors
     from dractl.cel.lookups import Lookup
 
 SEVERITY = "warning"

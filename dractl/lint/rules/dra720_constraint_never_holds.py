@@ -63,7 +63,7 @@ def check(run: Run) -> Found:
     for item in list_compared_devices(run):
         domain, _, name = item.attribute.partition("/")
         if guess_standard(domain, name):
-            continue  # DRA701
+            continue  # DRA701 reports misspelt standard attributes
         explanation = next(
             (
                 explanation
@@ -121,7 +121,7 @@ def _explain_absence(
     if not driver.fact.complete or domain.endswith(f".{driver.name}"):
         return None
     if domain == driver.name and nearest_published("attributes", domain, name):
-        return None  # DRA713
+        return None  # DRA713 reports misspelt attributes
     unless = f", unless {driver.fact.extension} adds it" if driver.fact.extension else ""
     message = (
         f"no device for request {reference} has {item.attribute}: {driver.name} does not publish "

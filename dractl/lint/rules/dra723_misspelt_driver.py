@@ -56,7 +56,7 @@ from dractl.objects import Expression
 from dractl.validation.formats import subdomain_errors
 from dractl.validation.violation import Path
 
-if TYPE_CHECKING:  # not for files without selectors
+if TYPE_CHECKING:  # only needed for files with selectors
     from dractl.cel import Program
 
 SEVERITY = "warning"
@@ -135,7 +135,7 @@ def _advise_domains(
     """
     reported = set()
     for lookup in program.lookups:
-        if lookup.domain in reported or "/" in lookup.domain:  # DRA604
+        if lookup.domain in reported or "/" in lookup.domain:  # DRA604 reports a slash
             continue
         reported.add(lookup.domain)
         if meant := _guess_drivers(lookup.domain, real):

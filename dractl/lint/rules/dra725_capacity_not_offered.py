@@ -51,7 +51,7 @@ FIELDS = ("capacity",)
 
 def check(run: Run) -> Found:
     if not run.target.enabled("DRAConsumableCapacity"):
-        return  # the field is dropped: DRA802
+        return  # the field is dropped, which DRA802 reports
     for selection in selections(run):
         request, known_driver = (
             selection.request,

@@ -77,7 +77,7 @@ def _explain_doubt(name: str, text: str) -> tuple[str, str] | None:
     """Return the doubt about an amount of a capacity, and the possible intent."""
     amount = quantity(text)
     if amount is None:
-        return None  # DRA601
+        return None  # the API server refuses the amount
     bare = name.rpartition("/")[2]
     if bare in _BYTES:
         if amount.sign() > 0 and amount < _MIN_BYTES:

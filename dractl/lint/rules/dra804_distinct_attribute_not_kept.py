@@ -49,7 +49,7 @@ MAX_ALLOCATION_RESULTS = 32
 
 def check(run: Run) -> Found:
     target = run.target
-    # 1.33 does not have the field, and 1.35 and later drop it if its gate is off: DRA802.
+    # DRA802 reports that 1.33 lacks the field, and that later releases drop it if its gate is off.
     if not target.has("distinct-allocated") or target.has("distinct-compared"):
         return
     if target.has("distinct-kept-by-gate") and not target.enabled("DRAConsumableCapacity"):

@@ -123,7 +123,8 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    same = pods = 0  # answers just before this one with the same first fix, and their pods
+    # The answers directly above the next row that have the same first fix, and their pods.
+    same = pods = 0
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
         if not e.fixes:

@@ -52,7 +52,7 @@ from dractl.lint.model import Advice, Found, Manifest, Run
 from dractl.lint.provisioning import class_claim, is_served
 from dractl.objects import Expression, items, mapping, text
 
-if TYPE_CHECKING:  # not for files without selectors
+if TYPE_CHECKING:  # only needed for files with selectors
     from dractl.cel.lookups import Lookup
 
 SEVERITY = "warning"

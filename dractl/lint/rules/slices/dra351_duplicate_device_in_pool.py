@@ -56,7 +56,7 @@ def check(run: Run) -> Found:
                     continue
                 path = ("spec", "devices", device.path[2], "name")
                 other, other_path = first.setdefault(device.name, (subject, path))
-                # The scheduler never sees devices of different nodes together: DRA354.
+                # The scheduler never sees devices of different nodes together; DRA354 reports them.
                 together = node_of(other) == node_of(subject) or not (
                     node_of(other) and node_of(subject)
                 )

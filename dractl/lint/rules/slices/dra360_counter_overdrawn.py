@@ -74,7 +74,7 @@ Amounts = dict[tuple[str, str], Quantity]
 
 def check(run: Run) -> Found:
     if not run.target.enabled("DRAPartitionableDevices"):
-        return  # the consumption of devices is dropped: DRA802
+        return  # the field is dropped, which DRA802 reports
     for pool in pools(run):
         amounts = _sum_up(pool) if pool.complete else {}
         for subject in pool.slices if amounts else ():
