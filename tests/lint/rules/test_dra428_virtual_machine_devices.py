@@ -58,13 +58,13 @@ def test_devices_accepted_by_kubevirt_are_fine(devices: str) -> None:
         (
             "gpus: [{name: a, claimName: gpu, requestName: gpu}, {name: b, claimName: gpu, requestName: gpu}]",
             f"{HOME}.gpus[1]",
-            "stands twice",
+            "is used twice",
             "error",
         ),
         (
             "{gpus: [{claimName: gpu, requestName: gpu}], hostDevices: [{claimName: gpu, requestName: gpu}]}",
             f"{HOME}.hostDevices[0]",
-            "stands twice",
+            "is used twice",
             "error",
         ),
         ("gpus: [{name: a, claimName: gpu}]", f"{HOME}.gpus[0]", "requestName", "error"),
@@ -78,7 +78,7 @@ def test_devices_accepted_by_kubevirt_are_fine(devices: str) -> None:
         (
             "gpus: [{name: a, deviceName: x.com/a}, {name: b, claimName: gpu, requestName: gpu}]",
             f"{HOME}.gpus",
-            "only one sort",
+            "only one of the two",
             "error",
         ),
     ],

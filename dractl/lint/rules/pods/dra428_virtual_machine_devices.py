@@ -103,7 +103,8 @@ def _sorts(pod: PodSpec, devices: Sequence[_Device]) -> Found:
     claimed = [device for device in gpus if device.is_claimed]
     if claimed and any(device.name for device in gpus):
         message = (
-            "GPUs of claims and of device plugins in one machine: KubeVirt takes only one sort"
+            "the machine has GPUs of claims and GPUs of device plugins: KubeVirt takes only one of"
+            " the two"
         )
         yield Advice(pod.subject, claimed[0].path[:-1], message, key=True)
 
@@ -116,8 +117,8 @@ def _pairs(pod: PodSpec, claimed: Sequence[_Device]) -> Found:
             yield Advice(
                 pod.subject,
                 device.path,
-                f"request {device.request} of claim {device.claim} stands twice: a device of the "
-                "machine each",
+                f"request {device.request} of claim {device.claim} is used twice: each device of "
+                "the machine needs a request of its own",
                 related=(("the other device", pod.subject, before.path),),
             )
 
