@@ -87,7 +87,7 @@ class _Devices:
 
     def __init__(self, slot: int, index: int, todo: int, *, pure: bool, steps: float) -> None:
         self.slot = slot
-        self.index = index  # of the device in the request
+        self.index = index  # index of the device in the request
         self.todo = todo
         self.pure = pure
         self.undo: Undo | None = None

@@ -56,8 +56,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Date on which the source was read."""
 
     def concerns(self, version: str) -> bool:
-        """Return True if a version has the fault; it is written as kubelets, runtimes and image
-        tags write it.
+        """Return True if a version has the fault. ``version`` has the form that kubelets, runtimes
+        and image tags use.
         """
         if _NUMBERS.search(version) is None:
             return self.coming or not (self.since or self.fixed)

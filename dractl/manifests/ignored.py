@@ -102,8 +102,8 @@ class Ignored:
 
 
 def _holds_vendored_packages(path: str) -> bool:
-    """Return True for a folder of npm's packages, or of Go's vendored packages, which has a list of
-    them (cmd/go/internal/modcmd/vendor.go).
+    """Return True for the folder of npm's packages or of Go's vendored packages. Go writes a list
+    of the packages into the latter (cmd/go/internal/modcmd/vendor.go).
     """
     name = os.path.basename(path)
     return name == "node_modules" or (

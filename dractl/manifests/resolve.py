@@ -14,7 +14,7 @@ from typing import Any
 
 _PREFIX = "tag:yaml.org,2002:"
 PLAIN = ""
-"""The tag of scalars without one, where their text decides."""
+"""The tag of a plain scalar, whose text decides on its type."""
 STR = _PREFIX + "str"
 BINARY = _PREFIX + "binary"
 MERGE = _PREFIX + "merge"

@@ -23,7 +23,9 @@ class FirstRejections:
     def __init__(self, filters: NodeFilters, by_node: _RejectionsByNode) -> None:
         self._filters = filters
         self._by_node = by_node
-        """Shared with pods that are equal to local filters, before and after a change."""
+        """The rejections, by node. If all filters are local, pods that these filters cannot tell
+        apart share the mapping, also across a change of the cluster.
+        """
 
     def find(self, names: Iterable[str]) -> list[Rejection | None]:
         """Return the first rejection of each node with these names; None for an unknown node."""

@@ -57,9 +57,10 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
 
 
 def _list_fields(value: Mapping[str, Any], spec: str, target: Target) -> list[SpecField]:
-    """Return the fields that the server drops from a spec. Fields that a slice cannot have are left
-    out for slices, since a slice may have many devices and, unlike a claim, has no parameters of
-    any depth.
+    """Return the fields that the server drops from a spec.
+
+    A slice may have many devices, so fields whose name does not occur in it are left out. (A claim
+    may have such a name in the parameters of a configuration.)
     """
     fields = fields_dropped_by(spec, target)
     if spec != "slice":

@@ -128,9 +128,9 @@ class _Search:
     def _verify(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the nodes on which the subject fits after a change.
 
-        The nodes on which it can help are tried first, since most changes are not enough there.
-        They are no proof by themselves: a selector that fails to evaluate on another node ends the
-        scheduler's attempt.
+        The nodes on which the change can help are tried first, since most changes are not enough
+        there. If the subject fits on them, all nodes are tried: a selector that fails to evaluate
+        on another node ends the scheduler's attempt.
         """
         if candidate.nodes and not verify(self.problem, candidate, candidate.nodes):
             return ()

@@ -113,8 +113,8 @@ def _describe_type(row: Row) -> str:
 
 
 def _evaluate(run: Run, read: Read, row: Row, comparison: Comparison) -> str | bool | None:
-    """Return the error, or False if the comparison holds for no value, when evaluated on a device
-    with the attribute; None if it can hold.
+    """Evaluate a comparison on devices with the attribute. Return the error if it always fails,
+    False if it is false for every value, and None if it can hold.
     """
     text = read.program.text[comparison.start : comparison.end]
     program = environment(run.target, "stored").compile(text)
@@ -137,9 +137,7 @@ def _evaluate(run: Run, read: Read, row: Row, comparison: Comparison) -> str | b
 
 
 def _convert(row: Row, value: Any) -> Any:
-    """Return a literal as a value of the attribute's type, the one most likely to be equal to
-    it.
-    """
+    """Return the value of the attribute's type that is most likely to be equal to a literal."""
     if row.type == "int":
         text = str(value)
         return int(text) if text.lstrip("-").isdigit() and len(text) < 19 else None
