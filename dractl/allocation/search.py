@@ -211,14 +211,14 @@ class Search(Holdings):
                 todo = todo >> start << start
         frame = _Devices(number, index, todo, pure=self.pure[slot.request], steps=self.steps)
         if frame.pure and self.bounds is not None:
-            failed = self._foreseen(frame, todo)
+            failed = self._count_failing_steps(frame, todo)
             if failed is not None:
                 self.steps += failed
                 return _FAILED
         self.stack.append(frame)
         return _ENTERED
 
-    def _foreseen(self, frame: _Devices, todo: int) -> float | None:
+    def _count_failing_steps(self, frame: _Devices, todo: int) -> float | None:
         """Return the number of steps in a part of the search that is proven to fail, so that it
         need not be walked; None if it may succeed.
         """

@@ -67,12 +67,12 @@ def _host(a: Machine, b: Machine) -> Iterator[Difference]:
             "kernel": (a.host.kernel, b.host.kernel),
             "product": (a.host.product, b.host.product),
             "IOMMU": (a.host.iommu, b.host.iommu),
-            "NVIDIA driver": _pair(a, b),
+            "NVIDIA driver": _nvidia_drivers(a, b),
         },
     )
 
 
-def _pair(a: Machine, b: Machine) -> tuple[str | None, str | None]:
+def _nvidia_drivers(a: Machine, b: Machine) -> tuple[str | None, str | None]:
     before, after = (m.nvidia.driver_version if m.nvidia else None for m in (a, b))
     return before, after
 
@@ -88,7 +88,7 @@ def _nodes(a: Machine, b: Machine) -> Iterator[Difference]:
             "CPUs": (x.cpus, y.cpus),
             "distances": (x.distances, y.distances),
         }
-        if not _close(x.memory_bytes, y.memory_bytes):
+        if not _is_near(x.memory_bytes, y.memory_bytes):
             facts["memory"] = (x.memory_bytes, y.memory_bytes)
         pages = [{h.size_bytes: h.total for h in n.huge_pages if h.total} for n in (x, y)]
         for size in sorted(pages[0].keys() | pages[1].keys()):
@@ -105,7 +105,7 @@ def _node(node: NumaNode | None) -> str | None:
     return f"CPUs {node.cpus}" if node.cpus else "no CPUs"
 
 
-def _close(a: int | None, b: int | None) -> bool:
+def _is_near(a: int | None, b: int | None) -> bool:
     if a is None or b is None:
         return a is b
     return abs(a - b) <= _MEMORY_TOLERANCE * max(a, b)
