@@ -14,6 +14,11 @@ Raw = Mapping[str, Any]
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to a value."""
 
+_SERVER_METADATA = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"}
+)
+"""The metadata that the API server writes, and that a new object must not have."""
+
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return ``value`` if it is a mapping, otherwise an empty mapping."""
@@ -31,6 +36,15 @@ def drop_uid(value: Mapping[str, Any]) -> dict[str, Any]:
     """
     metadata = {key: each for key, each in mapping(value.get("metadata")).items() if key != "uid"}
     return {**value, "metadata": metadata}
+
+
+def drop_server_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without its status and the metadata that the API server writes, as one that
+    can be created again.
+    """
+    metadata = mapping(value.get("metadata"))
+    kept = {key: each for key, each in metadata.items() if key not in _SERVER_METADATA}
+    return {**{key: each for key, each in value.items() if key != "status"}, "metadata": kept}
 
 
 def text(value: Any) -> str:

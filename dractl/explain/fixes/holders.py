@@ -176,12 +176,9 @@ def _list_freed_nodes(
 ) -> tuple[str, ...]:
     """Return the only nodes on which a release of the claims can help; empty for all nodes."""
     names = [_find_node(problem, claim) for claim in claims]
-    if None in names:
-        return ()
-    pods = problem.state.pods
-    ended = [pods.get(parse_target(deletion.target)[1]) for deletion in deletions]
-    nodes = dict.fromkeys([*names, *(pod.node_name for pod in ended if pod is not None)])
-    return tuple(filter(None, nodes))
+    pods, keys = problem.state.pods, (parse_target(deletion.target)[1] for deletion in deletions)
+    nodes = dict.fromkeys([*names, *(pods[key].node_name for key in keys if key in pods)])
+    return () if None in names else tuple(filter(None, nodes))
 
 
 def note_recreated_pods(problem: FixProblem) -> tuple[str, ...]:

@@ -18,17 +18,9 @@ from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.running import NotPrepared
 from dractl.explain.reasons.scheduling import ExtendedResourceUnmapped, UpstreamBug, WouldFitNow
 from dractl.model.releases import DEPENDENCIES, GATES, NEWEST, stage
+from dractl.objects.values import drop_server_fields
 
 _REFUSAL_WORDS = ("denied", "forbidden", "is invalid")  # in errors of the claim controller
-# Metadata that the API server writes and that a new pod must not have.
-_SERVER_FIELDS = (
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "selfLink",
-)
 
 
 @fix_for(WouldFitNow)
@@ -109,9 +101,7 @@ def recreate_subject(problem: FixProblem) -> tuple[Change, ...]:
     deletion, pod = Delete(problem.target), problem.pod
     if pod is None or problem.owner is not None:
         return (deletion,)
-    metadata = {k: v for k, v in pod["metadata"].items() if k not in _SERVER_FIELDS}
-    manifest = {k: v for k, v in pod.items() if k != "status"}
-    return (deletion, Create({**manifest, "metadata": metadata}))
+    return (deletion, Create(drop_server_fields(pod)))
 
 
 @fix_once_for(GateOff, AttributeType, ExtendedResourceUnmapped)
