@@ -150,15 +150,28 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     A dump with Nodes is a dump of a cluster: among the kinds on which devices depend, a kind
     without an object in it has none in the cluster. But a dump without any object of
     resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that group, and
-    volumes or quotas are rarely dumped. Claims of pods prove that there are pods.
+    volumes or quotas are rarely dumped, or those of one namespace only. Claims of pods prove that
+    there are pods.
     """
-    present = [kind for kind, objects in kinds.items() if objects]
+    present = {kind: objects for kind, objects in kinds.items() if objects}
     if "Node" not in present:
-        return _cover_without_nodes({kind: kinds[kind] for kind in present})
+        return _cover_without_nodes(present)
     shown = set(_DRA_KINDS if _DRA_KINDS.intersection(present) else ())
     if not _names_pods(kinds.get("ResourceClaim", {}).values()):
         shown.add("Pod")
-    return Coverage("unseen", dict.fromkeys((*present, *shown), "whole"))
+    namespaces = {
+        kind: namespace
+        for kind, objects in present.items()
+        if kind not in RESOURCES and (namespace := _only_namespace(objects))
+    }
+    extents: dict[str, Extent] = dict.fromkeys((*present, *shown), "whole")
+    return Coverage("unseen", {**extents, **dict.fromkeys(namespaces, "part")}, namespaces)
+
+
+def _only_namespace(objects: Mapping[Key, Raw]) -> str:
+    """Return the namespace that all objects are in; "" if they are in several, or in none."""
+    namespaces = {namespace for namespace, _ in objects}
+    return namespaces.pop() if len(namespaces) == 1 else ""
 
 
 def _names_pods(claims: Iterable[Raw]) -> bool:
@@ -175,10 +188,10 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     extents: dict[str, Extent] = {}
     namespaces: dict[str, str] = {}
     for kind, objects in kinds.items():
-        places = {namespace for namespace, _ in objects}
+        namespace = _only_namespace(objects)
         is_dump = all(map(is_stored, objects.values()))
-        if is_dump and len(places) == 1 and "" not in places:
-            namespaces[kind] = places.pop()
+        if is_dump and namespace:
+            namespaces[kind] = namespace
         extents[kind] = "whole" if is_dump and kind not in namespaces else "part"
     if _has_no_nodes(kinds.get("Event", {}).values(), kinds.get("Pod", {}).values()):
         extents["Node"] = "whole"

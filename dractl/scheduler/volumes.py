@@ -100,13 +100,14 @@ class Volumes:
 
         GetPodVolumeClaims.
         """
-        if not self.state.covers("PersistentVolumeClaim"):
-            self.are_known = False
-            return
         claims: list[PersistentVolumeClaim] = []
         created: set[str] = set()
+        shows_missing = self.state.shows("PersistentVolumeClaim", self.pod.namespace)
         for reference in self.pod.volume_claims:
             claim = self._look_up(reference)
+            if not claim.exists and not shows_missing:
+                self.are_known = False
+                return
             if not claim.exists and reference.template is not None and not self._is_created:
                 claim = self._create(reference.name, reference.template)
                 created.add(reference.name)

@@ -62,6 +62,17 @@ def test_undumped_volumes_are_unknown() -> None:
     assert not state.covers("PersistentVolumeClaim")
 
 
+def test_volume_claims_of_one_namespace_say_nothing_of_the_others() -> None:
+    volume_claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "eval", "uid": "1"},
+    }
+    state = state_of(node("a"), volume_claim)
+    assert state.shows("PersistentVolumeClaim", "eval")
+    assert not state.shows("PersistentVolumeClaim", "ml")
+
+
 def test_without_nodes_a_kind_without_an_object_is_unseen() -> None:
     state = state_of(CLASS, SLICE)
     assert extents(state, "DeviceClass", "ResourceSlice") == ["whole", "whole"]

@@ -222,7 +222,7 @@ def test_a_missing_volume_claim_is_decided_if_the_namespace_is_readable() -> Non
     other = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "date", "namespace": "ml"},
+        "metadata": {"name": "date", "namespace": "ml", "uid": "date"},
         "spec": {},
     }
     found = answer(

@@ -114,6 +114,13 @@ def test_a_missing_volume_claim_stops_the_pod() -> None:
     )
 
 
+def test_a_claim_of_another_namespace_does_not_prove_that_a_claim_is_missing() -> None:
+    """The dump may have the claims of that namespace only."""
+    elsewhere = claim("other")
+    elsewhere["metadata"]["namespace"] = "eval"
+    assert attempt(elsewhere, storage_class()).fits
+
+
 @pytest.mark.parametrize(
     ("allowed", "expected"),
     [

@@ -200,7 +200,8 @@ def volumes_of(case: Case) -> Iterator[tuple[str, str]]:
         if claim is None and template is not None:
             phase = "awaited" if case.pod.creation_timestamp else "to be made"
         elif claim is None:
-            phase = "missing" if case.state.has("PersistentVolumeClaim") else "not in the input"
+            shows = case.state.shows("PersistentVolumeClaim", case.pod.namespace)
+            phase = "missing" if shows else "not in the input"
         phases.append((name, phase))
     yield from sorted(phases, key=lambda entry: entry[1] == "Bound")
 
