@@ -109,7 +109,7 @@ def _judge_without_budget(node: NodeInQuestion, pod: Pod) -> PodImpact | None:
         return PodImpact(pod.key, "kept", "a static pod: kubectl drain leaves it")
     if owner is not None and owner.kind == "DaemonSet":
         key = (pod.key[0], owner.name)
-        if node.state.get("DaemonSet", key) is None and node.state.has("DaemonSet"):
+        if node.state.get("DaemonSet", key) is None and node.state.shows("DaemonSet", key[0]):
             why = f"its DaemonSet {owner.name} is gone: kubectl drain refuses it without --force"
             return PodImpact(pod.key, "blocked", why)
         return PodImpact(pod.key, "kept", f"DaemonSet {owner.name}: kubectl drain leaves its pods")

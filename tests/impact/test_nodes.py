@@ -153,6 +153,17 @@ def test_pods_of_daemon_sets_and_static_pods_stay() -> None:
     assert effects(impact) == {"agent": "kept", "etcd": "kept"}
 
 
+@pytest.mark.parametrize(("namespace", "effect"), [("ml", "blocked"), ("kube-system", "kept")])
+def test_only_daemon_sets_of_its_namespace_prove_that_the_owner_of_a_pod_is_gone(
+    namespace: str, effect: str
+) -> None:
+    """A dump may have the DaemonSets of one namespace only."""
+    other = workload("DaemonSet", "other")
+    other["metadata"] |= {"namespace": namespace, "uid": "1"}
+    agent = running_replica("agent", "gpu-0", "DaemonSet/agent")
+    assert effects(drain(machine("n-1", "gpu-0"), other, agent)) == {"agent": effect}
+
+
 def test_pods_of_a_deleted_node_are_garbage() -> None:
     """The pod garbage collector deletes them (pkg/controller/podgc/gc_controller.go gcOrphaned)."""
     node, _ = machine("n-2")
