@@ -8,7 +8,16 @@ import pytest
 
 from dractl.allocation import Features
 from dractl.explain import Explainer, find_subjects
-from tests.explain.cluster import claim, device, device_class, node, request, slice_of, state_of
+from tests.explain.cluster import (
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from dractl.explain.answer import Explanation, Reason
@@ -216,3 +225,22 @@ def test_a_live_share_keeps_a_device_from_1_38_on() -> None:
     assert not answer.fits
     assert [reason.code for reason in answer.reasons] == ["device-in-use"]
     assert "shared" in answer.reasons[0].message
+
+
+@pytest.mark.parametrize(("namespace", "is_suspected"), [("ml", True), ("eval", False)])
+def test_only_a_namespace_that_was_shown_can_lack_the_label_for_admin_access(
+    namespace: str, *, is_suspected: bool
+) -> None:
+    asking = pod("p", {"name": "g", "resourceClaimName": "c"})
+    shown = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    state = state_of(
+        asking,
+        node("a"),
+        device_class("gpu", "true"),
+        claim("other-claim", request("r", "gpu", adminAccess=True)),
+        shown,
+    )
+    (question,) = find_subjects(state, "pod/p", None)
+    headline = Explainer(state, Features.for_release("1.37")).explain(question).headline
+    assert "claim ml/c does not exist" in headline
+    assert ("lacks the label" in headline) == is_suspected

@@ -80,11 +80,8 @@ class ClaimMissing(ClaimStopCause[pre_enqueue.ClaimMissing], frozen=True, kw_onl
             for key, claim in state.claims.items()
             if key[0] == namespace and not claim.pod_claim_name
         ]
-        is_unlabelled = (
-            state.has("Namespace")
-            and not state.namespace(namespace).allows_admin_access
-            and _uses_admin_access(state)
-        )
+        view = state.namespace(namespace)
+        is_unlabelled = view.exists and not view.allows_admin_access and _uses_admin_access(state)
         template = state.get("ResourceClaimTemplate", stop.claim)
         return cls(
             stop=stop,
