@@ -257,6 +257,34 @@ def test_unpackable_partitions_of_eight_gpus_are_a_proof(cluster: Cluster) -> No
     assert isinstance(allocator.allocate(node(), make_claims(20), budget=20_000), Unallocatable)
 
 
+def test_shares_of_partitions_charge_the_counters_once(cluster: Cluster) -> None:
+    """Each card has room for one of its partitions, of which two have three shares each: six claims
+    fit, if the partition with two shares is left alone.
+    """
+
+    def part(card: str, name: str, shares: int) -> dict[str, Any]:
+        counters = [{"counterSet": card, "counters": {"slots": {"value": "3"}}}]
+        made = {**gpu(name, shared=shares > 0), "consumesCounters": counters}
+        if not shares:
+            return made
+        bandwidth = {"bandwidth": {"value": str(shares)}}
+        return {**made, "allowMultipleAllocations": True, "capacity": bandwidth}
+
+    parts = [part("a", "a-3", 3), part("b", "b-2", 2), part("a", "a-1", 0), part("b", "b-3", 3)]
+    cluster.pool("gpu.io", parts, pool={"resourceSliceCount": 2})
+    sets = [{"name": card, "counters": {"slots": {"value": "3"}}} for card in ("a", "b")]
+    cluster.pool("gpu.io", [], pool={"resourceSliceCount": 2}, sharedCounters=sets)
+    shared, one = "device.attributes['gpu.io'].shared", {"requests": {"bandwidth": "1"}}
+    six = claim(
+        want("p", "gpu.io", 1, shared, capacity=one),
+        want("q", "gpu.io", 1, capacity=one),
+        want("r", "gpu.io", 2, shared, capacity=one),
+        want("s", "gpu.io", 2, capacity=one),
+    )
+    verdict = cluster.allocator().allocate(node(), [six])
+    assert sorted(share.partition("=")[2] for share in taken(verdict)) == ["a-3"] * 3 + ["b-3"] * 3
+
+
 def test_shares_consume_capacity(cluster: Cluster) -> None:
     policy = {"default": "1G", "validRange": {"min": "1G", "step": "1G"}}
     nic = {

@@ -995,6 +995,25 @@ def test_feature_gate_is_enabled_beside_the_others() -> None:
     assert [fix.title for fix in answer.fixes] == ["enable feature gate DRAPrioritizedList"]
 
 
+@pytest.mark.parametrize(("release", "exists"), [("1.35", False), ("1.37", True)])
+def test_a_feature_gate_is_enabled_only_in_releases_that_have_it(
+    release: str, exists: bool
+) -> None:
+    """DRAListTypeAttributes exists from 1.36 on (kubernetes pkg/features/kube_features.go)."""
+    lists = device("gpu-0"), device("gpu-1", root="a")
+    lists[0]["attributes"] = {"root": {"strings": ["a", "b"]}}
+    alike = [{"requests": ["r"], "matchAttribute": f"{DRIVER}/root"}]
+    answer = explain(
+        "claim/c",
+        {**GPU, "metadata": {"name": "any"}, "spec": {}},
+        node("node-1"),
+        slice_of(DRIVER, "node-1", *lists),
+        claim("c", request("r", "any", 2), constraints=alike),
+        release=release,
+    )
+    assert ("enable feature gate DRAListTypeAttributes" in titles(answer)) is exists
+
+
 def test_a_driver_that_was_probably_meant_is_named() -> None:
     answer = explain(
         "claim/c",

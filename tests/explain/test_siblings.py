@@ -538,6 +538,35 @@ def test_pods_competing_for_freed_devices_are_named() -> None:
     assert answer.fixes == ()
 
 
+def test_a_step_after_other_pods_is_named_only_if_no_fix_is_preferable() -> None:
+    """The pod may go to b by itself; removing the taint changes the node for everybody, and the pod
+    of higher priority comes first then.
+    """
+    tainted = node("b", taints=[{"key": "dedicated", "effect": "NoSchedule"}]), gpus("b", "gpu-0")
+    closed = node("a", unschedulable=True), gpus("a", "gpu-0"), ONE
+    first = pod("first", {"name": "g", "resourceClaimTemplateName": "t"}, spec={"priority": 1000})
+    answer = explain("pod/p", GPU, *closed, *tainted, waiting(), first)
+    assert titles(answer) == ["add a toleration for dedicated:NoSchedule to the pod"]
+    notes = "; ".join(answer.notes)
+    assert "would not help: uncordon a" in notes
+    assert "would not help: remove taint dedicated:NoSchedule from b" in notes
+    (step,) = answer.next
+    assert step.text == "uncordon a helps only after the pods ahead in the queue have been placed"
+
+
+def test_a_joint_fix_with_an_act_that_is_no_change_stands_alone() -> None:
+    """A second one may only change objects, and no object makes a driver publish devices."""
+    nic = {
+        **GPU,
+        "metadata": {"name": "nic"},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'nic.example.com'"}}]},
+    }
+    both = template("t", request("r", DRIVER), request("s", "nic"))
+    closed = node("a", unschedulable=True), gpus("a", "gpu-0")
+    answer = explain("pod/p", GPU, nic, *closed, both, waiting())
+    assert titles(answer) == ["uncordon a, and make driver nic.example.com publish devices"]
+
+
 @pytest.mark.parametrize(
     ("selector", "title"),
     [

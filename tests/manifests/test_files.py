@@ -367,3 +367,15 @@ def test_large_file_of_documents_with_braces(tmp_path: Path, document: str) -> N
     path = write(tmp_path, "claims.yaml", "---\n".join(document % name for name in wanted))
     assert path.stat().st_size > 1024 * 1024
     assert names(load([str(path)])) == wanted
+
+
+def test_named_files_that_belong_to_manifests_count_as_read(tmp_path: Path) -> None:
+    """Values and kustomizations have nothing to report, but what they change is looked at."""
+    parts = [
+        write(tmp_path, "chart/values.yaml", "replicas: 1\n"),
+        write(tmp_path, "kustomization.yaml", "resources: [other.yaml]\n"),
+    ]
+    write(tmp_path, "chart/Chart.yaml", "name: chart\n")
+    other = write(tmp_path, "other.yaml", OTHER)
+    inputs = load_readable([str(path) for path in (*parts, other)])
+    assert set(inputs.digests) == {str(path) for path in parts}

@@ -117,6 +117,7 @@ def test_mig_on(tree: Path, library: Path) -> None:
     assert [
         (d.profile, d.profile_id, d.placement.start, d.placement.size) for d in gpu.mig_devices
     ] == [("3g.40gb", 9, 0, 4), ("1g.10gb", 19, 4, 1)]
+    assert [d.compute_slices for d in gpu.mig_devices] == [3, 1]
     assert [d.uuid[:4] for d in gpu.mig_devices] == ["MIG-", "MIG-"]
     assert machine.gpus[1].mig_mode is False
 

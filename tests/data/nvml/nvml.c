@@ -238,3 +238,25 @@ Return nvmlGpuInstanceGetInfo(Instance *instance, InstanceInfo *out) {
     else out->profile = 19, out->placement = (Placement){4, 1};
     return OK;
 }
+/* The compute instance of a GPU instance has all slices of it: profile 2 has three, profile 0 one. */
+Return nvmlGpuInstanceGetComputeInstanceById(Instance *instance, unsigned id, void **out) {
+    GUARD();
+    if (id) return NOT_FOUND;
+    *out = instance;
+    return OK;
+}
+typedef struct { void *device, *instance; unsigned id, profile; Placement placement; } ComputeInfo;
+Return nvmlComputeInstanceGetInfo_v2(Instance *compute, ComputeInfo *out) {
+    GUARD();
+    out->device = &gpus[0], out->instance = compute, out->id = 0;
+    out->profile = compute->instance == 0 ? 2 : 0, out->placement = (Placement){0, compute->instance == 0 ? 3 : 1};
+    return OK;
+}
+typedef struct { unsigned id, slices, instances, sm, ce, dec, enc, jpeg, ofa; } ComputeProfileInfo;
+Return nvmlGpuInstanceGetComputeInstanceProfileInfo(Instance *instance, unsigned profile, unsigned engines, ComputeProfileInfo *out) {
+    (void)instance, (void)engines;
+    GUARD();
+    if (profile > 2) return NOT_SUPPORTED;
+    *out = (ComputeProfileInfo){.id = profile, .slices = profile + 1, .instances = 1};
+    return OK;
+}

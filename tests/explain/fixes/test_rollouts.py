@@ -8,7 +8,7 @@ from dractl.allocation import Features
 from dractl.cluster.changes import Create, Delete, Patch
 from dractl.explain import Explainer, explain_each, find_all_waiting
 from dractl.explain.answer import plain
-from tests.explain.cluster import claim, node, pod, request, state_of
+from tests.explain.cluster import allocation, claim, device, node, pod, request, slice_of, state_of
 from tests.explain.test_fixes import (
     BUSY,
     DRIVER,
@@ -179,3 +179,64 @@ def test_equal_replicas_get_the_same_smaller_count() -> None:
         == "lower count of request r from 3 to 2 in all 3 pods of StatefulSet ml/web"
     )
     assert answer.fixes[0].steps[-1].command == "kubectl delete pod web-2 web-0 web-1 -n ml"
+
+
+def evicted(pod_name: str) -> dict[str, Any]:
+    """The event with which the eviction controller ends a pod."""
+    about = {"kind": "Pod", "name": pod_name, "namespace": "ml", "uid": f"uid-{pod_name}"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"e-{pod_name}", "namespace": "ml"},
+        "involvedObject": about,
+        "reason": "DeviceTaintManagerEviction",
+        "message": "Marking for deletion",
+        "lastTimestamp": "2026-01-01T00:05:00Z",
+    }
+
+
+TOLERANT = request("r", DRIVER, tolerations=[{"key": "xid", "operator": "Exists"}])
+EVICTION_LOOP = (
+    GPU,
+    node("node-1"),
+    slice_of(
+        DRIVER,
+        "node-1",
+        device("gpu-0", type="gpu", taints=[{"key": "xid", "value": "79", "effect": "NoExecute"}]),
+    ),
+    {**template("t"), "spec": {"spec": {"devices": {"requests": [TOLERANT], "constraints": []}}}},
+    replica("web-2"),
+    claim_of_pod("web-2", TOLERANT),
+    evicted("web-0"),
+    evicted("web-1"),
+)
+LOOP = "pods of Deployment ml/web are evicted by a device taint as soon as they run (2 so far)"
+
+
+def test_the_end_of_an_eviction_loop_leaves_requests_of_nobody_as_they_are() -> None:
+    """The claim of an extended resource is made by kube-scheduler, so nobody can edit its requests."""
+    gpu_too = {
+        **GPU,
+        "metadata": {"name": "extended"},
+        "spec": {**GPU["spec"], "extendedResourceName": "example.com/gpu"},
+    }
+    amount = {"example.com/gpu": "1"}
+    both = replica("web-2")
+    both["spec"]["containers"] = [
+        {"name": "main", "resources": {"requests": amount, "limits": amount}}
+    ]
+    objects = [o for o in EVICTION_LOOP if o["metadata"]["name"] != "web-2"]
+    answer = explain("pod/web-2", *objects, gpu_too, both)
+    effect = "not enough by itself: add effect NoExecute to the toleration of xid in request r."
+    assert any(note.startswith(f"{effect} Then {LOOP}") for note in answer.notes)
+
+
+def test_an_eviction_loop_is_explained_beside_a_claim_that_no_pod_uses() -> None:
+    """A claim may be reserved for any object (resource.k8s.io/v1 ResourceClaimConsumerReference)."""
+    status = allocation("node-1", (DRIVER, "gpu-0"))
+    status["reservedFor"] = [
+        {"apiGroup": "example.com", "resource": "widgets", "name": "w", "uid": "uid-w"}
+    ]
+    answer = explain("pod/web-2", *EVICTION_LOOP, claim("left", TOLERANT, status=status))
+    assert LOOP in answer.headline
+    assert "widgets" in answer.reasons[0].message
