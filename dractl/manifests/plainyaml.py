@@ -36,11 +36,11 @@ _LINE = re.compile(
     re.ASCII,
 )
 # The content that a line adds: nothing (it is blank or a comment), a scalar, a flow collection, a
-# key whose value follows on other lines, the head of a literal block.
-_NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL = range(5)
+# key whose value follows on other lines, the head of a literal block, the end of a flow collection.
+_NOTHING, _WORDS, _COLLECTION, _OPEN, _LITERAL, _END = range(6)
 _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
-_COLLECTIONS: dict[str, Callable[[], Any]] = {"{": dict, "[": list}
+_COLLECTIONS: dict[str, Callable[[], Any]] = {"{": dict, "}": dict, "[": list, "]": list}
 # The parts of a flow mapping: a key with the begin or the whole of its value, an end, a comma.
 _FLOW_PART = re.compile(
     rf"""(?:(?:({_KEY}):[ ]++|"([^"\\]*+)":[ ]*+)?+(?:([\[{{])|({_ITEM}(?::[\w./-]++)*+))"""
@@ -69,57 +69,98 @@ def _read_flow(text: str) -> Any:
     """Return the value of a flow mapping in one line that is the whole document."""
     if "\n" in text:
         raise _Unknown
-    stack: list[Any] = []  # the open collections
-    place, root = 0, None
+    stack: list[Any] = []  # the open collections outside the innermost one
+    inner = root = None  # the innermost one
     needs_item = True  # False behind an item: there a comma or an end comes
-    for match in _FLOW_PART.finditer(text):
-        if match.start() != place or (root is not None and not stack):
+    for form, name, value in _flow_parts(text):
+        if root is not None and inner is None:
             raise _Unknown
-        place = match.end()
-        word, quoted, opening, item, closing = match.groups()
-        if opening or item:
-            if not needs_item:
+        if form == _NOTHING:
+            if needs_item:
                 raise _Unknown
-            fresh: Any = _value(item) if item else _COLLECTIONS[opening]()
-            name = quoted if word is None else _name(word)
-            if word is not None and name is None:
-                raise _Unknown
-            if stack:
-                _add(stack[-1], name, fresh)
-            elif name is None:
-                root = fresh
-            needs_item = bool(opening)
-            if opening:
-                stack.append(fresh)
-            if len(stack) > _MAX_NESTING:
-                raise _Unknown
-        elif closing:
+            needs_item = True
+        elif form == _END:
             # A comma before the end is not plain
-            if not stack or (type(stack[-1]) is dict) is not (closing == "}"):
+            if type(inner) is not value or (needs_item and inner):
                 raise _Unknown
-            if needs_item and stack[-1]:
-                raise _Unknown
-            stack.pop()
+            inner = stack.pop()
             needs_item = False
-        elif needs_item:
+        elif not needs_item:
             raise _Unknown
         else:
-            needs_item = True
-    if stack or root is None or place != len(text):
+            needs_item = form == _COLLECTION
+            fresh = value() if needs_item else value
+            if inner is not None:
+                _add(inner, name, fresh)
+            elif name is None:
+                root = fresh
+            if needs_item:
+                stack.append(inner)
+                inner = fresh
+                if len(stack) > _MAX_NESTING:
+                    raise _Unknown
+    if inner is not None or root is None:
         raise _Unknown
     return root
 
 
+_FlowPart = tuple[int, str | None, Any]
+"""A part of a flow mapping: its form (nothing for a comma), its key, and its value or the type of
+the collection that begins or ends.
+"""
+_COMMA: _FlowPart = (_NOTHING, None, None)
+
+
+def _flow_parts(text: str) -> list[_FlowPart]:
+    """Return the parts of a flow mapping, piece by piece between its commas."""
+    parts: list[_FlowPart] = []
+    try:
+        for piece in text.split(", "):
+            if parts:
+                parts.append(_COMMA)
+            parts += _known_piece(piece) if len(piece) < _MAX_REMEMBERED_LENGTH else _piece(piece)
+    except _Unknown:  # a comma in quotes
+        return _piece(text)
+    return parts
+
+
+def _piece(text: str) -> list[_FlowPart]:
+    """Return the parts of a piece of a flow mapping."""
+    parts: list[_FlowPart] = []
+    place = 0
+    for match in _FLOW_PART.finditer(text):
+        if match.start() != place:
+            raise _Unknown
+        place = match.end()
+        word, quoted, opening, item, closing = match.groups()
+        name = quoted if word is None else _name(word)
+        if word is not None and name is None:
+            raise _Unknown
+        if item:
+            parts.append((_WORDS, name, _value(item)))
+        elif opening:
+            parts.append((_COLLECTION, name, _COLLECTIONS[opening]))
+        else:
+            parts.append((_END, None, _COLLECTIONS[closing]) if closing else _COMMA)
+    if place != len(text):
+        raise _Unknown
+    return parts
+
+
+_known_piece = lru_cache(8192)(_piece)
+"""A cached form of ``_piece``, since most pieces of a manifest occur in others too."""
+
+
 def _add(collection: Any, name: str | None, value: Any) -> None:
     """Add an item to a list, or to a mapping with its key."""
-    if type(collection) is list:
-        if name is not None:
+    if name is None:
+        if type(collection) is not list:
             raise _Unknown
         collection.append(value)
-        return
-    if name is None or name in collection or len(collection) == MAX_KEYS:
+    elif type(collection) is list or name in collection or len(collection) == MAX_KEYS:
         raise _Unknown
-    collection[name] = value
+    else:
+        collection[name] = value
 
 
 def _read(text: str) -> Any:

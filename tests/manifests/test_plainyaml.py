@@ -137,6 +137,16 @@ def test_a_claim_in_flow_style_is_plain() -> None:
     assert value["spec"]["ratio"] == 1000
 
 
+def test_commas_in_quotes_and_at_any_distance_are_plain() -> None:
+    text = """{a: "b, c", "d": 'e, "f, g"', h: [1,2,  three], i: {j: k,l: m}}"""
+    assert plainyaml.read(text) == {
+        "a": "b, c",
+        "d": 'e, "f, g"',
+        "h": [1, 2, "three"],
+        "i": {"j": "k", "l": "m"},
+    }
+
+
 @pytest.mark.parametrize(
     "text",
     [
