@@ -328,7 +328,10 @@ def test_page_names_cluster_time_and_next_steps(
     assert "<code>dractl explain --isolated pod/lost-0 -n ml -o html</code>" in out
     assert re.search(r"<h2>Next</h2>\s*<ul><li>[^<]+<pre>kubectl get ", out)
     _, out, _ = run(capsys, "pod/lost-0", "-n", "ml", "-o", "json")
-    found = json.loads(out)["input"]
+    answer = json.loads(out)
+    assert answer["command"] == "dractl explain --isolated pod/lost-0 -n ml -o json"
+    assert answer["next"][0]["command"].startswith("kubectl get ")
+    found = answer["input"]
     assert found.keys() == {"context", "serverVersion", "time"}
     assert (found["context"], found["serverVersion"]) == ("prod-eu", "1.36")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(found["time"])).total_seconds() < 600
@@ -791,7 +794,9 @@ def test_a_name_as_our_own_answers_print_it(
 def test_yaml_has_the_content_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = dump(tmp_path, *busy_cluster())
     as_json = json.loads(run(capsys, "-f", file, "pod/eval", "-o", "json")[1])
-    assert yaml.safe_load(run(capsys, "-f", file, "pod/eval", "-o", "yaml")[1]) == as_json
+    as_yaml = yaml.safe_load(run(capsys, "-f", file, "pod/eval", "-o", "yaml")[1])
+    assert as_json.pop("command") == as_yaml.pop("command").replace("-o yaml", "-o json")
+    assert as_yaml == as_json
 
 
 def test_the_last_line_is_the_page_of_the_reason(

@@ -11,6 +11,7 @@ from dractl.cluster.origin import NO_ORIGIN, Origin
 from dractl.explain.answer import Explanation, Obstacle, SchedulerAnswer, plain
 from dractl.explain.fleet.groups import Group
 from dractl.facts import current
+from dractl.program import invocation
 from dractl.report.alignment.json import alignment_json
 from dractl.report.explain import groups as explain_groups
 
@@ -27,7 +28,7 @@ def render(
 ) -> str:
     """Return one answer as an object. With ``listed`` (the user named no subject, or several),
     return all answers under ``subjects``. Beside them are ``groups``, the groups of pods that the
-    user asked about, and everything that is ``unread``.
+    user asked about, everything that is ``unread``, and the command of this run.
     """
     answers = [as_json(explanation) for explanation in explanations]
     whole: dict[str, Any] = (
@@ -36,6 +37,8 @@ def render(
     whole["facts"] = current().to_json()
     if origin_value := origin.to_json():
         whole["input"] = origin_value
+    if command := invocation():
+        whole["command"] = command
     if groups:
         whole["groups"] = [explain_groups.as_json(group) for group in groups]
     if rows := _list_unread(unread, whole.get("unread", ())):

@@ -14,6 +14,7 @@ from dractl.explain import Explanation, Reason
 from dractl.explain.fleet.machines import ByMachine, MachineAnswer
 from dractl.facts import current
 from dractl.model.abbreviation import abbreviate
+from dractl.program import invocation
 from dractl.report.canvas import Canvas
 from dractl.report.capacity.fit_json import free_devices_json
 from dractl.report.explain.json import as_json
@@ -28,7 +29,7 @@ def to_json(
     comparisons: Sequence[ByMachine], origin: Origin = NO_ORIGIN, unread: Sequence[Unread] = ()
 ) -> str:
     """Return each subject with the machines that serve it, the answer for each machine as explain
-    prints it, and the ``unread`` resources of the input.
+    prints it, the ``unread`` resources of the input, and the command of this run.
 
     ``schemas/dractl/explain-machines-v1.json`` is its schema.
     """
@@ -44,6 +45,8 @@ def to_json(
     whole = {"schema": SCHEMA, "subjects": subjects, "facts": current().to_json()}
     if origin_value := origin.to_json():
         whole["input"] = origin_value
+    if command := invocation():
+        whole["command"] = command
     if unread:
         whole["unread"] = [row.as_json() for row in unread]
     return json.dumps(whole, indent=2, ensure_ascii=False)
