@@ -17,6 +17,7 @@ from dractl.cluster.driver_workloads import list_failing_drivers, list_objects
 from dractl.cluster.kinds import KINDS_BY_WORD
 from dractl.cluster.podgroups import group_resource
 from dractl.cluster.rights import Rights, plural_of
+from dractl.cluster.role import list_role_resources
 from dractl.cluster.schedulers import config_maps, group_name, identify
 from dractl.cluster.shell import is_safe_name
 from dractl.cluster.state import ClusterState, Key, add_object
@@ -222,7 +223,7 @@ def read(
     if version.code != 0 and kubectl.is_unreachable(version.errors):
         raise kubectl.command_error("reach the cluster", version)
     own_namespace = namespace or configuration.namespace or "default"
-    reading = _Reading(login, own_namespace, {}, {}, [], [], set())
+    reading = _Reading(login, own_namespace, {}, {}, [], [], set(), [])
     reading.add_results(_CALLS, results)
     rights = reading.rights()
     _check_rights(rights, own_namespace, frozenset() if partly else vital, everywhere=everywhere)
@@ -349,16 +350,21 @@ class _Reading(Struct, frozen=True):
     notes: list[str]
     unserved: set[str]
     """Kinds that the API server of this release does not serve."""
+    served_names: list[str]
+    """The names of the resources that the API server serves, once they are needed."""
 
     def rights(self) -> Rights:
         """Return the user's rights to the resources that dractl reads of a cluster."""
+        if self.unread and not self.served_names:
+            self.served_names.extend(kubectl.list_served_names(self.login))
         served = {
             resource.kind: resource.name
             for call in _CALLS
             for resource in call.resources
             if resource.kind not in self.unserved
         }
-        return Rights(tuple(self.unread), next(iter(self.users), ""), served)
+        role = list_role_resources(self.served_names)
+        return Rights(tuple(self.unread), next(iter(self.users), ""), served, role)
 
     def add_results(self, calls: Sequence[_Call], results: Sequence[KubectlResult]) -> None:
         """Add the objects that the calls printed.

@@ -1,11 +1,12 @@
 """Limits on reading a cluster, and the commands that lift them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from dractl.cluster.coverage import Unread as Unread
+from dractl.cluster.role import has_resource
 from dractl.cluster.shell import quote_command
 
 _ROLE = "dractl"
@@ -26,6 +27,10 @@ class Rights(Struct, frozen=True):
     """The name that the API server has for the user."""
     resources: Mapping[str, str] = {}
     """The resources that dractl reads of every cluster and that this one serves, by kind."""
+    role: tuple[str, ...] = ()
+    """All that the role of deploy/clusterrole.yaml allows of what this cluster serves; () if it is
+    not known what is served.
+    """
 
     @property
     def printable_user(self) -> str:
@@ -69,7 +74,7 @@ class Rights(Struct, frozen=True):
         missing = [kind for kind in kinds if kind in _CLUSTER_KINDS]
         every = {kind: name for kind, name in self.resources.items() if kind in _CLUSTER_KINDS}
         return (
-            self._role_commands(_DEVICES_ROLE, self._unread_resources(missing) | every)
+            self._role_commands(_DEVICES_ROLE, _plurals(self._unread_resources(missing) | every))
             if missing
             else ""
         )
@@ -79,17 +84,20 @@ class Rights(Struct, frozen=True):
         ``kinds``.
 
         They also allow everything else that dractl reads, so that no other resource is refused next
-        time. A custom kind gets a role of its own, since only some pods have it as their owner.
+        time. A custom kind that the role of deploy/clusterrole.yaml lacks gets a role of its own.
         """
         missing = self._unread_resources(kinds)
-        custom = {kind: name for kind, name in missing.items() if kind not in self.resources}
+        custom = {
+            kind: name
+            for kind, name in missing.items()
+            if kind not in self.resources and not (self.role and has_resource(name))
+        }
         if not self.resources:
-            return self._role_commands(_ROLE, missing) if missing else ""
-        roles = (
-            [self._role_commands(_ROLE, self.resources)] if missing.keys() - custom.keys() else []
-        )
+            return self._role_commands(_ROLE, _plurals(missing)) if missing else ""
+        names = self.role or _plurals(self.resources)
+        roles = [self._role_commands(_ROLE, names)] if missing.keys() - custom.keys() else []
         for kind, name in custom.items():
-            roles.append(self._role_commands(f"{_ROLE}-{plural_of(name)}", {kind: name}))
+            roles.append(self._role_commands(f"{_ROLE}-{plural_of(name)}", _plurals({kind: name})))
         return " && ".join(roles)
 
     def _unread_resources(self, kinds: Iterable[str]) -> dict[str, str]:
@@ -98,9 +106,12 @@ class Rights(Struct, frozen=True):
             resource.kind: resource.resource for resource in self.unread if resource.kind in kinds
         }
 
-    def _role_commands(self, role: str, resources: Mapping[str, str]) -> str:
-        """Return the commands that make a role, and bind the user to it."""
-        names = ",".join(dict.fromkeys(map(plural_of, resources.values())))
+    def _role_commands(self, role: str, resources: Sequence[str]) -> str:
+        """Return the commands that make a role, and bind the user to it.
+
+        A role of that name may exist, such as for another user or from deploy/. It keeps its rules
+        and gets those that it lacks (k8s.io/kubectl pkg/cmd/auth/reconcile.go).
+        """
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
         option, subject = "user", self.printable_user or "NAME"
         if account != self.user and ":" in account:
@@ -109,10 +120,16 @@ class Rights(Struct, frozen=True):
         # in their names, and a shell refuses more.
         binding = re.sub(r"[^A-Za-z0-9.]+", "-", f"{role}-{subject}").strip("-")
         return quote_command(
-            f"kubectl create clusterrole {role} --verb=get,list --resource={{}} && "
+            f"kubectl create clusterrole {role} --verb=get,list --resource={{}}"
+            " --dry-run=client -o yaml | kubectl auth reconcile -f - && "
             f"kubectl create clusterrolebinding {{}} --clusterrole={role} --{option}={{}}",
-            *(names, binding, subject),
+            *(",".join(resources), binding, subject),
         )
+
+
+def _plurals(resources: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of resources without their groups, each once."""
+    return tuple(dict.fromkeys(map(plural_of, resources.values())))
 
 
 def plural_of(resource: str) -> str:

@@ -51,7 +51,8 @@ _ERROR_CODE = 1
 """k8s.io/kubectl pkg/cmd/util/helpers.go DefaultErrorExitCode. Another code comes from a signal or
 from a wrapper around kubectl.
 """
-_LIMIT_OPTIONS = ("--chunk-size=500", "--request-timeout=30s")
+_TIMEOUT_OPTION = "--request-timeout=30s"
+_LIMIT_OPTIONS = ("--chunk-size=500", _TIMEOUT_OPTION)
 """There is no --ignore-not-found: with it, kubectl prints nothing in place of an empty list
 (k8s.io/kubectl pkg/cmd/get/get.go printGeneric), and so does a broken kubectl.
 """
@@ -392,7 +393,7 @@ def list_objects(resource: str, login: Login | None = None) -> list[dict[str, An
 
 def list_served_resources(group: str, version: str) -> frozenset[str]:
     """Return the resources that the API server serves in a version of a group, or none."""
-    (result,) = run(Login(), ["get", "--raw", f"/apis/{group}/{version}", "--request-timeout=30s"])
+    (result,) = run(Login(), ["get", "--raw", f"/apis/{group}/{version}", _TIMEOUT_OPTION])
     if result.code != 0:
         if "NotFound" in result.errors or "could not find the requested resource" in result.errors:
             return frozenset()
@@ -408,6 +409,15 @@ def list_served_resources(group: str, version: str) -> frozenset[str]:
             hint=WRAPPER_HINT,
         )
     return frozenset(str(item.get("name")) for item in resources)
+
+
+def list_served_names(login: Login) -> tuple[str, ...]:
+    """Return the names of all listable resources that the API server serves (``jobs.batch``).
+
+    The result is empty if kubectl fails: it prints only a part if an aggregated server is down.
+    """
+    (result,) = run(login, ["api-resources", "-o", "name", "--verbs=get,list", _TIMEOUT_OPTION])
+    return tuple(result.output.decode(errors="replace").split()) if result.code == 0 else ()
 
 
 _LOGIN_FAILURE = "getting credentials"  # k8s.io/client-go plugin/pkg/client/auth/exec

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from dractl.cluster import live
 from dractl.cluster.rights import FULL_RIGHTS, Rights, Unread
+from dractl.cluster.role import ROLE_RESOURCES, list_role_resources
 from dractl.cluster.state import ClusterState
 from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed  # noqa: F401
@@ -41,6 +44,7 @@ def test_grant_commands_name_the_user(user: str, binding: str) -> None:
     assert (
         role
         == "kubectl create clusterrole dractl --verb=get,list --resource=resourceslices,deviceclasses"
+        " --dry-run=client -o yaml | kubectl auth reconcile -f -"
     )
     assert bound == f"kubectl create clusterrolebinding {binding}"
 
@@ -76,7 +80,8 @@ def test_a_user_of_one_namespace_gets_a_smaller_role_of_another_name() -> None:
 def test_a_custom_owner_of_pods_has_a_role_of_its_own() -> None:
     ray = Unread("RayJob", "rayjob.v1.ray.io")
     assert Rights((ray,), "jane", SERVED).full_grant == (
-        "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob && "
+        "kubectl create clusterrole dractl-rayjob --verb=get,list --resource=rayjob"
+        " --dry-run=client -o yaml | kubectl auth reconcile -f - && "
         "kubectl create clusterrolebinding dractl-rayjob-jane --clusterrole=dractl-rayjob "
         "--user=jane"
     )
@@ -101,11 +106,16 @@ def test_a_changed_cluster_keeps_its_rights() -> None:
     assert state.merge(ClusterState({})).rights is rights
 
 
-def granted(role: str) -> set[str]:
-    """The resources, with their groups, that a ClusterRole of ``deploy/`` allows to read."""
+def deployed_rules(role: str) -> list[dict[str, Any]]:
     documents = yaml.safe_load_all(ROLES.read_text("utf-8"))
     (rules,) = (document["rules"] for document in documents if document["metadata"]["name"] == role)
     assert all(rule["verbs"] == ["get", "list"] for rule in rules)
+    return list(rules)
+
+
+def granted(role: str) -> set[str]:
+    """The resources, with their groups, that a ClusterRole of ``deploy/`` allows to read."""
+    rules = deployed_rules(role)
     return {
         f"{resource}.{group}".rstrip(".")
         for rule in rules
@@ -136,6 +146,61 @@ def test_the_deployed_role_grants_all_reads_of_dractl(kubectl: Kubectl) -> None:
     facts = (driver_facts(name).objects for name in driver_names())
     assert {resource for objects in facts for resource in objects.values()} <= granted("dractl")
     assert granted("dractl-devices") < granted("dractl")
+
+
+def test_commands_grant_what_the_deployed_role_grants() -> None:
+    rules = [
+        (group, resource)
+        for rule in deployed_rules("dractl")
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    ]
+    assert len(rules) == len(set(rules))
+    assert set(rules) == {(g, name) for g, names in ROLE_RESOURCES.items() for name in names}
+
+
+def test_a_name_of_several_groups_keeps_its_group() -> None:
+    """kubectl create clusterrole takes a bare name for the resource of the first group."""
+    names = ["events", "pods", "events.events.k8s.io", "secrets", "pods.metrics.k8s.io"]
+    groups = ["podgroups.scheduling.k8s.io", "podgroups.scheduling.volcano.sh"]
+    jobs = ["jobs.batch", "rayjobs.ray.io"]
+    assert list_role_resources([*names, *groups, *jobs]) == (
+        "events",
+        "pods",
+        "jobs",
+        *groups,
+        "rayjobs",
+    )
+
+
+def test_the_role_covers_custom_kinds_that_the_deployed_role_names() -> None:
+    role = list_role_resources(["pods", "rayjobs.ray.io", "podgroups.scheduling.volcano.sh"])
+    ray = Unread("RayJob", "rayjob.v1.ray.io")
+    volcano = Unread("PodGroup", "podgroups.scheduling.volcano.sh")
+    other = Unread("Train", "train.v1.example.com")
+    for unread in (ray, volcano):
+        grant = Rights((unread,), "jane", SERVED, role).full_grant
+        assert grant.count("create clusterrole ") == 1
+        assert (
+            "create clusterrole dractl --verb=get,list --resource=pods,podgroups,rayjobs " in grant
+        )
+    grant = Rights((PODS, other), "jane", SERVED, role).full_grant
+    assert "clusterrole dractl-train --verb=get,list --resource=train " in grant
+
+
+def test_a_refusal_asks_what_the_server_serves(kubectl: Kubectl) -> None:  # noqa: F811
+    names = "events\npods\nsecrets\nworkloads.scheduling.k8s.io\nclusterroles.rbac.authorization.k8s.io\n"
+    served = {"api-resources": {"out": names}}
+    kubectl.answers(**served)
+    assert not live.read(live.Login(), everywhere=True, partly=True).state.rights.role
+    assert not any("api-resources" in call for call in kubectl.calls)
+    kubectl.answers(events={"err": FORBIDDEN.format("events"), "code": 1})
+    (kubectl.folder / "answers").write_text(
+        json.dumps({**json.loads((kubectl.folder / "answers").read_text()), **served})
+    )
+    rights = live.read(live.Login(), everywhere=True, partly=True).state.rights
+    assert "--resource=events,pods,workloads,clusterroles " in rights.full_grant
+    assert len([call for call in kubectl.calls if "api-resources" in call]) == 1
 
 
 def test_one_grant_is_enough_after_a_refusal(kubectl: Kubectl) -> None:  # noqa: F811

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +14,10 @@ import yaml
 
 from tests.conftest import whole_dir
 from tests.live.plane import Plane, oracle, until
-from tests.live.test_explain import SMALL, cluster, dractl, one_gpu, set_up, tear_down, wait  # noqa: F401
+from tests.live.test_explain import SMALL, apply, cluster, dractl, one_gpu, set_up, tear_down, wait  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.live,
@@ -25,6 +27,7 @@ pytestmark = [
 ]
 
 OWN = "pods,resourceclaims,resourceclaimtemplates,events,persistentvolumeclaims,resourcequotas"
+ROLES = Path(__file__).resolve().parents[2] / "deploy" / "clusterrole.yaml"
 AS = ("--as", "system:serviceaccount:ml:dev", "-n", "ml")
 
 
@@ -75,6 +78,31 @@ def answer(cluster: Any, name: str = "pod/train-0") -> dict[str, Any]:  # noqa: 
     assert code == 1
     found: dict[str, Any] = json.loads(out)
     return found
+
+
+def refusal(cluster: Any, *arguments: str) -> str:  # noqa: F811
+    """Return what dractl prints if the user may not even read what the answer needs."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dractl", *arguments],
+        env={**os.environ, "PATH": f"{cluster.dir}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    return done.stderr
+
+
+def rights_of(cluster: Any, role: str) -> set[tuple[str, str]]:  # noqa: F811
+    """Return the groups and resources that a ClusterRole of the server allows to get and list."""
+    rules = json.loads(cluster.kubectl("get", "clusterrole", role, "-o", "json").stdout)["rules"]
+    assert all(sorted(rule["verbs"]) == ["get", "list"] for rule in rules)
+    return {
+        (group, resource)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
 
 
 def unread_resources(found: dict[str, Any]) -> list[str]:
@@ -128,12 +156,34 @@ def test_claims_of_other_namespaces_hold_seemingly_free_devices(user: Any) -> No
 
 def test_printed_commands_allow_reading_cluster_scoped_kinds(user: Any) -> None:
     """Claims and pods of others stay theirs: no administrator allows them to a user of one namespace."""
-    for command in answer(user)["next"][-1]["command"].split(" && "):
-        user.kubectl(*shlex.split(command)[1:])
+    apply(user, answer(user)["next"][-1]["command"])
     found = answer(user)
     assert unread_resources(found) == ["resourceclaims.resource.k8s.io", "pods"]
     assert found["headline"].startswith("may fit on node-1, but the scheduler says")
     assert [one["name"] for one in found["nodes"]] == ["node-1"]
+
+
+@pytest.mark.parametrize("role", ["dractl", "dractl-devices"])
+def test_printed_commands_grant_the_deployed_role(user: Any, role: str) -> None:
+    """They grant what deploy/clusterrole.yaml grants of the resources that this server serves, and
+    take nothing from a role that was made from that file.
+    """
+    commands = (
+        refusal(user, "explain", "-A", "--as", "jane").partition("can allow it: ")[2]
+        if role == "dractl"
+        else answer(user)["next"][-1]["command"]
+    )
+    assert f"create clusterrole {role} " in commands
+    apply(user, commands)
+    granted = rights_of(user, role)
+    user.kubectl("delete", "clusterrole", role)
+    user.kubectl("create", "-f", str(ROLES))
+    names = user.kubectl("api-resources", "-o", "name", "--verbs=get,list").stdout.split()
+    served = {(group, name) for name, _, group in (line.partition(".") for line in names)}
+    deployed = rights_of(user, role)
+    assert granted == deployed & served
+    apply(user, commands.partition(" && ")[0])
+    assert rights_of(user, role) == deployed
 
 
 def test_devices_without_the_claims_of_others(user: Any) -> None:
