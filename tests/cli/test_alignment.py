@@ -84,6 +84,25 @@ def test_metrics_pages_pictures_and_wide_rows(
     assert "--alignment" in capsys.readouterr().err
 
 
+def test_formats_that_have_the_alignment_anyhow_do_not_change(
+    dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ("html", "json", "openmetrics"):
+        page = run(capsys, "devices", "-f", dump, "-o", output)
+        assert "ml/half" in page
+        assert run(capsys, "devices", "-f", dump, "--alignment", "-o", output) == page
+
+
+@pytest.mark.parametrize("output", ["csv", "name"])
+def test_a_format_without_alignment_is_refused(
+    output: str, dump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["devices", "-f", dump, "--alignment", "-o", output, "--isolated"]) == 2
+    error = capsys.readouterr().err
+    assert f"-o {output} has no alignment" in error
+    assert "html" in error
+
+
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_explain_tells_of_a_placed_pod(
     width: str, dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

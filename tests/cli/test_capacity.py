@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +15,7 @@ import pytest
 from dractl.cli.main import main
 from dractl.resources import data_dir
 from tests.capacity.test_placing import GPU, NIC, PAIR, ROOT, gpus, nics, template
+from tests.cli.test_terminal import Screen
 from tests.cluster.test_live import FORBIDDEN, Kubectl, kubectl, listed
 from tests.explain.cluster import allocation, claim, node, pod, request
 
@@ -93,6 +95,26 @@ def test_options_without_a_match_print_one_line(
 ) -> None:
     assert main(["devices", "-f", dump, "--isolated", "--state", "gone", "-o", output]) == 0
     assert capsys.readouterr().out == "none of 5 devices matches these options\n"
+
+
+def test_a_wide_table_is_never_cut(
+    dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `kubectl get -o wide`, whose printer knows no width: k8s.io/cli-runtime
+    pkg/printers/tabwriter.go.
+    """
+    words = ["devices", "-f", dump, "--isolated", "-o", "wide"]
+    assert main(words) == 0
+    piped = capsys.readouterr().out
+    assert max(map(len, piped.splitlines())) > 60
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns in ("60", "80", "120"):
+        screen = Screen()
+        screen.encoding = "utf-8"
+        monkeypatch.setattr(sys, "stdout", screen)
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(words) == 0
+        assert screen.getvalue() == piped
 
 
 def test_only_tables_are_watched(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

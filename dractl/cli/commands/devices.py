@@ -113,7 +113,8 @@ ByAlignment = Annotated[
     bool,
     Option(
         "--alignment",
-        help="Show each pod's or claim's share of the best alignment, the worst first.",
+        help="Show each pod's or claim's share of the best alignment, the worst first. JSON, HTML"
+        " and metrics have it without this option.",
     ),
 ]
 Watch = Annotated[bool, Option("--watch", help="Show the table again whenever something changes.")]
@@ -235,10 +236,7 @@ def command(
     common.choose("--by", listing.by, GROUPS)
     if inputs.selector is not None:
         terminal.notice("--selector is called --cel now; the next release removes the old name")
-    if output == "svg" and not listing.alignment:
-        raise UsageError(
-            "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
-        )
+    _check_alignment(output, alignment=listing.alignment)
     device_filter = _make_filter(inputs, machines, listing)
     driver_choice = machines.parse_drivers()
     added_nodes = parse_added_nodes("--hardware", machines.hardware or ())
@@ -269,6 +267,20 @@ def command(
         watching.repeat(watching.tolerate_errors(make_report))
         return
     common.write_output(make_report(), output, printing.output_file)
+
+
+def _check_alignment(output: str, *, alignment: bool) -> None:
+    """Raise UsageError if the format cannot have what --alignment asks for, or needs it."""
+    if output == "svg" and not alignment:
+        raise UsageError(
+            "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"
+        )
+    if output in ("csv", "name") and alignment:
+        raise UsageError(
+            f"-o {output} has no alignment",
+            hint="--alignment prints a table or, with -o svg, a picture; -o json, html and"
+            " openmetrics have the alignment of every claim",
+        )
 
 
 def _make_filter(
