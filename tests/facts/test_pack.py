@@ -431,6 +431,9 @@ def test_facts_compares_the_drivers_of_a_cluster(
     assert main(["facts", "--cluster"]) == 0
     said = capsys.readouterr().out
     assert "v9.1.0 runs here and is NEWER" in said
+    names = [line.split()[0] for line in said.splitlines() if "known to" in line]
+    assert names[:2] == ["gpu.nvidia.com", "dra.net"]  # gpu.amd.com and others do not run here
+    assert "gpu.amd.com" in names
     assert " ".join(said.split()).count("publishes slices here, no image shows its version") == 1
     assert "attribute nosuchthing" in said
     assert "1.99.1 runs here: Kubernetes 1.99.1 is newer than dractl knows" in said

@@ -12,8 +12,8 @@ from dractl.report.plain import plural, wrap
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, a line for each driver, beginning with unknown drivers, and the number of
-    old parts; with ``every``, each old part.
+    """Return the pack, a line for each driver, beginning with unknown drivers and those of the
+    input, and the number of old parts; with ``every``, each old part.
     """
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
@@ -28,7 +28,8 @@ def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
     ]
     lines += [""]
     lines += [_describe_unknown(unknown_driver) for unknown_driver in summary.unknown]
-    lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in summary.drivers]
+    drivers = sorted(summary.drivers, key=lambda line: not (line.running or line.publishes))
+    lines += [f"{line.name:<{wide}}  {_describe_driver(line)}" for line in drivers]
     alpha = "".join(
         f", the last up to {PREVIEWS[name].tag} (due {PREVIEWS[name].due})"
         for name in RELEASES[-1:]
