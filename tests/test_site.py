@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import struct
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dractl.cli.subcommands import SUBCOMMANDS
 from dractl.explain.reasons.registry import REASONS
 from dractl.lint import registry
-from tools import check_links, make_site, server_messages, site_search
+from tools import check_links, make_site, server_messages, site_images, site_search
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
@@ -152,3 +154,56 @@ def test_search_worker_separates_the_ids_of_nodes(tmp_path: Path) -> None:
     assert worker.read_text() == 'function(){e=e+s+o.id+","}return e}'
     with pytest.raises(ValueError, match="still needs this hook"):
         site_search.on_post_build({"site_dir": tmp_path})
+
+
+def test_a_picture_has_the_size_of_its_file() -> None:
+    """The size of the PNG is in its IHDR chunk, that of the SVG in its viewBox."""
+    alignment = (ROOT / "docs" / "pictures" / "alignment.svg").read_text("utf-8")
+    assert 'viewBox="0 0 1072 192"' in alignment
+    config = {"docs_dir": ROOT / "docs"}
+    page = SimpleNamespace(url="rules/DRA701/")
+    text = '<img alt="a" src="../../pictures/alignment.svg" /><img src="https://x.example/y.png">'
+    assert site_images.on_page_content(text, page=page, config=config) == (
+        '<img width="1072" height="192" alt="a" src="../../pictures/alignment.svg" />'
+        '<img src="https://x.example/y.png">'
+    )
+    png = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 640, 480)
+    assert site_images.read_size(png) == (640, 480)
+    with pytest.raises(ValueError, match="neither"):
+        site_images.read_size(b"<svg>")
+
+
+def test_a_name_in_angle_brackets_is_text() -> None:
+    """A browser shows nothing of an element that it does not know, such as <node>."""
+    assert "| &lt;node>-&lt;logical id> |" in pages()["drivers/ascend.project-hami.io.md"]
+    assert "<placeholder>" in make_site.outside_code("`<placeholder>`", make_site.show_tags)
+    generated = (text for name, text in pages().items() if "/" in name)
+    assert not [text for text in generated if "<" in CODE.sub("", text)]
+
+
+def test_a_column_without_a_value_is_left_out() -> None:
+    rows = [("a", "", "x|y"), ("b", "", "")]
+    lines = ["## H", "", "| name | on |", "|---|---|", "| a | x\\|y |", "| b |  |", ""]
+    assert make_site.table("H", ("name", "since", "on"), rows) == lines
+    assert make_site.table("H", ("name", "since", "on"), []) == []
+
+
+def test_an_output_with_comments_is_not_coloured_as_commands() -> None:
+    session = "```console\n$ cat a\nb: 1\n# in\n```\n"
+    other = "```console\n$ cat b\n```\n\n# Heading\n"
+    assert make_site.plain_outputs(session + other) == session.replace("console", "text") + other
+    assert "```text\n$ cat deploy/clusterrole.yaml" in pages()["rights.md"]
+
+
+def test_pages_of_frequent_reasons_have_an_output() -> None:
+    for code in (
+        "device-in-use",
+        "constraint-conflict",
+        "selector-error",
+        "tainted",
+        "class-missing",
+    ):
+        page = pages()[f"reasons/{code}.md"]
+        output = page.partition("## What dractl prints\n\n```text\n")[2]
+        assert "\n✗ " in output
+        assert f"More about {code}: dractl rule {code}\n```" in output

@@ -17,10 +17,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
@@ -42,6 +42,9 @@ GROUPS = {
 """The headings of the list of rules, by the first digit of a code."""
 
 
+RECORDED = ROOT / "tests" / "data" / "recorded" / "conformance"
+REASON = re.compile(r"^More about ([a-z-]+):", re.MULTILINE)
+"""The line of an answer that names its reason."""
 HEAD = "| rule | | severity | fix | releases that report its example |"
 
 
@@ -60,10 +63,25 @@ def main() -> None:
 def pages() -> dict[str, str]:
     """Return the text of each page of the site by name, written and generated."""
     written = {
-        name: move_links((ROOT / path).read_text(encoding="utf-8"), path)
+        name: plain_outputs(move_links((ROOT / path).read_text(encoding="utf-8"), path))
         for path, name in page_names(ROOT).items()
     }
-    return {**written, **commands(), **rules(), **reasons(), **drivers()}
+    generated = {**commands(), **rules(), **reasons(), **drivers()}
+    return {**written, **{name: outside_code(text, show_tags) for name, text in generated.items()}}
+
+
+def show_tags(prose: str) -> str:
+    """Escape ``<name>``, which stands for a name: a browser would take it for an element, and
+    show nothing.
+    """
+    return prose.replace("<", "&lt;")
+
+
+def plain_outputs(text: str) -> str:
+    """Leave sessions without colours if an output has a comment, which a highlighter takes for a
+    command of root.
+    """
+    return re.sub(r"^```console(?=\n(?:(?!```).*\n)*?#)", "```text", text, flags=re.MULTILINE)
 
 
 def page_names(root: Path) -> dict[str, str]:
@@ -122,8 +140,13 @@ def commands() -> dict[str, str]:
 
 def help_of(command: str) -> str:
     """Return what ``dractl COMMAND --help`` prints on a terminal of 100 columns."""
+    return run_dractl(command, "--help")
+
+
+def run_dractl(*words: str) -> str:
+    """Return what dractl prints on a terminal of 100 columns. Raises CalledProcessError."""
     done = subprocess.run(
-        [sys.executable, "-m", "dractl", command, "--help"],
+        [sys.executable, "-m", "dractl", *words],
         cwd=ROOT,
         env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
@@ -184,6 +207,7 @@ def reasons() -> dict[str, str]:
         "|---|---|",
     ]
     made: dict[str, str] = {}
+    printed = outputs_by_reason()
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
         parts = [f"# {page.code}", page.title]
@@ -192,8 +216,26 @@ def reasons() -> dict[str, str]:
             is_headed = heading == MESSAGES_HEADING
             parts.append(f"## {heading}")
             parts += [f"### `{text}`" if is_headed else literal(text) for text in paragraphs]
+        if page.code in printed:
+            parts += ["## What dractl prints", f"```text\n{printed[page.code]}\n```"]
         made[f"reasons/{page.code}.md"] = "\n\n".join(parts)
     return {"reasons.md": "\n".join(index), **made}
+
+
+def outputs_by_reason() -> dict[str, str]:
+    """Return what ``dractl explain`` prints about an example, by the code of its reason.
+
+    The examples are those of the repository, and situations that were recorded on clusters.
+    """
+    files = [ROOT / "examples" / "explain", *sorted((ROOT / "examples" / "pending").iterdir())]
+    for group, name in (("scheduling", "objects.json"), ("oncall", "dump.yaml")):
+        files += sorted((RECORDED / group).glob(f"*/{name}"))
+    outputs: dict[str, str] = {}
+    for file in files:
+        text = run_dractl("explain", "--isolated", "--exit-zero", "-f", str(file.relative_to(ROOT)))
+        if code := REASON.search(text):
+            outputs.setdefault(code[1], text.strip())
+    return outputs
 
 
 def literal(text: str) -> str:
@@ -223,33 +265,46 @@ def drivers() -> dict[str, str]:
         if catalogue.versions:
             versions = ", ".join(catalogue.versions)
             lines += [f"Versions: {versions}; the newest release is {catalogue.released}.", ""]
-        lines += ["## Attributes", "", "| name | type | | versions | on |", "|---|---|---|---|---|"]
-        for row in catalogue.attributes:
-            about = "; ".join(filter(None, (row.about, row.when)))
-            lines.append(
-                f"| `{row.name}` | {row.type} | {cell(about)} | {span(row)} "
-                f"| {', '.join(row.devices)} |"
-            )
-        if catalogue.capacities:
-            lines += ["", "## Capacities", "", "| name | | versions | on |", "|---|---|---|---|"]
-            for capacity in catalogue.capacities:
-                about = "; ".join(filter(None, (capacity.about, capacity.when)))
-                on = ", ".join(capacity.devices)
-                lines.append(f"| `{capacity.name}` | {cell(about)} | {span(capacity)} | {on} |")
-        if catalogue.taints:
-            lines += ["", "## Taints", "", "| key | effects | |", "|---|---|---|"]
-            for taint in catalogue.taints:
-                about = "; ".join(filter(None, (taint.about, taint.when)))
-                lines.append(f"| `{taint.key}` | {', '.join(taint.effects)} | {cell(about)} |")
-        if catalogue.settings:
-            lines += ["", "## Settings", "", "| name | values | |", "|---|---|---|"]
-            lines += [
-                f"| `{s.name}` | {cell(s.values)} | {cell(s.about)} |" for s in catalogue.settings
-            ]
+        attributes = [
+            (f"`{row.name}`", row.type, describe(row), span(row), ", ".join(row.devices))
+            for row in catalogue.attributes
+        ]
+        capacities = [
+            (f"`{row.name}`", describe(row), span(row), ", ".join(row.devices))
+            for row in catalogue.capacities
+        ]
+        taints = [
+            (f"`{taint.key}`", ", ".join(taint.effects), describe(taint))
+            for taint in catalogue.taints
+        ]
+        settings = [(f"`{s.name}`", s.values, s.about) for s in catalogue.settings]
+        lines += [
+            *table("Attributes", ("name", "type", "", "versions", "on"), attributes),
+            *table("Capacities", ("name", "", "versions", "on"), capacities),
+            *table("Taints", ("key", "effects", ""), taints),
+            *table("Settings", ("name", "values", ""), settings),
+        ]
         if catalogue.notes:
-            lines += ["", "## Notes", "", *(f"- {note}" for note in catalogue.notes)]
+            lines += ["## Notes", "", *(f"- {note}" for note in catalogue.notes)]
         made[f"drivers/{name}.md"] = "\n".join(lines)
     return {"drivers.md": "\n".join(index), **made}
+
+
+def table(heading: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a heading and a table, without the columns that are empty in every row; nothing if
+    there is no row.
+    """
+    columns = [number for number in range(len(heads)) if any(row[number] for row in rows)]
+    lines = [
+        "| " + " | ".join(cell(row[number]) for number in columns) + " |" for row in (heads, *rows)
+    ]
+    rule = "|" + "---|" * len(columns)
+    return [f"## {heading}", "", lines[0], rule, *lines[1:], ""] if rows else []
+
+
+def describe(row: Any) -> str:
+    """Return the description of an attribute, a capacity or a taint, and when it is published."""
+    return "; ".join(filter(None, (row.about, row.when)))
 
 
 def span(row: object) -> str:
