@@ -238,7 +238,7 @@ def _check_pools(state: ClusterState, inventory: Inventory) -> Iterator[Problem]
                 f" {row.generation}: {fault}, and the scheduler takes no device of it"
             )
             yield Problem("pool-incomplete", message, _slice_names(state, row), (logs,))
-        if row.node is not None and state.lists("Node") and row.node not in nodes:
+        if row.node is not None and state.lists_all_nodes and row.node not in nodes:
             step = NextStep(
                 "delete its slices if the node is gone for good",
                 quote_command(

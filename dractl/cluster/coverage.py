@@ -3,13 +3,14 @@
 A kind that was not seen is unknown, not absent.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from dractl.cluster.shell import quote_command
-from dractl.objects import Raw
+from dractl.objects import Raw, slice_of
 from dractl.views import Claim, Event, Key, Pod
 
 Extent = Literal["whole", "part", "unseen"]
@@ -44,6 +45,8 @@ _NO_NODES = ("no nodes available to schedule pods", "0/0 nodes are available")
 """Messages of kube-scheduler which prove that there is no Node (pkg/scheduler/schedule_one.go,
 framework/types.go).
 """
+_COUNT_OF_NODES = re.compile(r"\b0/(\d+) nodes are available")
+"""The number of nodes that kube-scheduler has tried (framework/types.go FitError)."""
 
 
 class Unread(Struct, frozen=True):
@@ -151,7 +154,7 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     without an object in it has none in the cluster. But a dump without any object of
     resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that group, and
     volumes or quotas are rarely dumped, or those of one namespace only. Claims of pods prove that
-    there are pods.
+    there are pods, and other objects may prove that there are further nodes.
     """
     present = {kind: objects for kind, objects in kinds.items() if objects}
     if "Node" not in present:
@@ -162,13 +165,33 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     namespaces = {
         kind: namespace
         for kind, objects in present.items()
-        if kind not in RESOURCES and (namespace := _only_namespace(objects))
+        if kind not in RESOURCES and (namespace := _common_namespace(objects))
     }
+    parts = [*namespaces, *(["Node"] if _has_further_nodes(present) else [])]
     extents: dict[str, Extent] = dict.fromkeys((*present, *shown), "whole")
-    return Coverage("unseen", {**extents, **dict.fromkeys(namespaces, "part")}, namespaces)
+    return Coverage("unseen", {**extents, **dict.fromkeys(parts, "part")}, namespaces)
 
 
-def _only_namespace(objects: Mapping[Key, Raw]) -> str:
+def _has_further_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> bool:
+    """Return True if a dump probably has only some of the nodes, as `kubectl get node NAME` prints.
+
+    Nodes that slices or pods name and the dump lacks may have been deleted. They were not dumped if
+    kube-scheduler counts more nodes than the dump has; if it says nothing, they were probably not
+    dumped if there are more of them than nodes in the dump.
+    """
+    names = {name for _, name in kinds["Node"]}
+    slices = kinds.get("ResourceSlice", {}).values()
+    missing = {slice_of(item).node for item in slices}
+    missing |= {Pod(pod).node_name for pod in kinds.get("Pod", {}).values()}
+    missing -= names | {""}
+    if not missing:
+        return False
+    messages = _scheduler_messages(kinds.get("Event", {}).values(), kinds.get("Pod", {}).values())
+    counts = [int(count) for text in messages for count in _COUNT_OF_NODES.findall(text)]
+    return max(counts) > len(names) if counts else len(missing) > len(names)
+
+
+def _common_namespace(objects: Mapping[Key, Raw]) -> str:
     """Return the namespace that all objects are in; "" if they are in several, or in none."""
     namespaces = {namespace for namespace, _ in objects}
     return namespaces.pop() if len(namespaces) == 1 else ""
@@ -188,7 +211,7 @@ def _cover_without_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     extents: dict[str, Extent] = {}
     namespaces: dict[str, str] = {}
     for kind, objects in kinds.items():
-        namespace = _only_namespace(objects)
+        namespace = _common_namespace(objects)
         is_dump = all(map(is_stored, objects.values()))
         if is_dump and namespace:
             namespaces[kind] = namespace
@@ -209,9 +232,14 @@ def is_stored(value: Raw) -> bool:
 
 def _has_no_nodes(events: Iterable[Raw], pods: Iterable[Raw]) -> bool:
     """Return True if a message of the scheduler proves that the cluster has no Node."""
-    messages = [Event(event).message for event in events]
-    messages += [entry.message for pod in pods for entry in Pod(pod).condition_entries]
+    messages = _scheduler_messages(events, pods)
     return any(words in message for message in messages for words in _NO_NODES)
+
+
+def _scheduler_messages(events: Iterable[Raw], pods: Iterable[Raw]) -> list[str]:
+    """Return the messages of events and of conditions of pods, which may be kube-scheduler's."""
+    messages = [Event(event).message for event in events]
+    return messages + [entry.message for pod in pods for entry in Pod(pod).condition_entries]
 
 
 def command_for(kinds: Iterable[str]) -> str:

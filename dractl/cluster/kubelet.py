@@ -28,7 +28,7 @@ def node_silence(state: ClusterState, name: str) -> NodeSilence | None:
     """
     node = state.node(name)
     if not node.exists:
-        if state.lists("Node") and name:
+        if state.lists_all_nodes and name:
             return NodeSilence(name, "there is no such node any more", "")
         return None
     ready = node.condition("Ready")

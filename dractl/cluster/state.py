@@ -211,6 +211,13 @@ class ClusterState:
         """Return True if the input has objects of this kind, or an empty list of them."""
         return self.has(kind) or self.lists_none(kind)
 
+    @property
+    def lists_all_nodes(self) -> bool:
+        """True if the input has all nodes, or an empty list of them: a node that it lacks does not
+        exist.
+        """
+        return self.lists("Node") and self.extent("Node") != "part"
+
     def covers(self, kind: str) -> bool:
         """Return True if the input has objects of this kind, or shows that there are none."""
         return kind in self._kinds or self.extent(kind) != "unseen"

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.allocation import Exhausted, Features
+from dractl.cluster.coverage import command_for
 from dractl.cluster.workloads import idle_state
 from dractl.explain import after_scheduling
 from dractl.explain.answer import FITS, Verdict
@@ -294,6 +295,12 @@ def _search_notes(case: Case) -> Iterator[str]:
         yield (
             "the input has no Node objects; node names come from the ResourceSlices and node"
             " filters were not checked"
+        )
+    elif not case.state.lists_all_nodes and not case.state.rights.unreadable("Node"):
+        yield (
+            "the input probably lacks Node objects; names of further nodes come from the"
+            " ResourceSlices and node filters were not checked for them; add"
+            f" `{command_for(['Node'])}`"
         )
     outcomes = [n.allocator_verdict for n in case.attempt.nodes if n.allocator_verdict is not None]
     if any(o.nears_timeout for o in outcomes):

@@ -97,7 +97,7 @@ def _cause_of_open_claim(
         pod_claim=unallocated.name,
         claim=unallocated.full_name,
         nodes=(pod.node_name,),
-        exists=not state.lists("Node") or state.node(pod.node_name).exists,
+        exists=not state.lists_all_nodes or state.node(pod.node_name).exists,
         scheduler=named.title if facts is not None else "",
         instead=(facts.claims.instead or "") if facts is not None else "",
     )

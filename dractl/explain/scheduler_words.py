@@ -25,7 +25,7 @@ def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | N
         return None
     is_complete = (
         is_modelled
-        and case.state.lists("Node")
+        and case.state.lists_all_nodes
         and not case.state.rights.unread
         and not pods.find_missing_input(case, words.message)
     )

@@ -109,7 +109,7 @@ def explain_hold(node: NodeInQuestion, pod: Pod) -> str:
 
 
 def note_state(node: NodeInQuestion) -> Iterator[str]:
-    if node.state.lists("Node") and not node.state.node(node.name).exists:
+    if node.state.lists_all_nodes and not node.state.node(node.name).exists:
         yield f"there is no Node {node.name}: pods that name it are left over from a deleted node"
     elif node.state.node(node.name).unschedulable:
         yield f"{node.name} is cordoned already"

@@ -202,16 +202,21 @@ class SchedulerCache:
         return environment(Target(self.features.release, gates), "stored").compile(expression)
 
 
-@derive_from("Node", "ResourceSlice")
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name. If the input does not show them, return the nodes that slices name,
-    about which nothing else is known.
+    """Return the nodes by name. If the input does not show all of them, further ones are those that
+    slices name, about which nothing else is known.
     """
-    if state.nodes or state.lists_none("Node"):
-        return {name: node for (_, name), node in sorted(state.nodes.items(), key=lambda n: n[0])}
-    slices = state.objects("ResourceSlice").values()
-    names = sorted({slice_of(each).node for each in slices} - {""})
-    return {name: _unseen_node(name) for name in names}
+    return _nodes_by_name(state, state.lists_all_nodes)
+
+
+@derive_from("Node", "ResourceSlice")
+def _nodes_by_name(state: ClusterState, lists_all: bool) -> Mapping[str, Node]:
+    nodes = {name: node for (_, name), node in state.nodes.items()}
+    if not lists_all:
+        slices = state.objects("ResourceSlice").values()
+        names = {slice_of(each).node for each in slices} - {"", *nodes}
+        nodes |= {name: _unseen_node(name) for name in names}
+    return dict(sorted(nodes.items(), key=lambda item: item[0]))
 
 
 def add_nodes_of_slices(state: ClusterState) -> ClusterState:

@@ -128,3 +128,30 @@ def test_rights_of_a_user_limit_the_coverage() -> None:
     state = ClusterState({}, rights=rights, coverage=Coverage())
     assert extents(state, "ResourceClaim", "ResourceSlice") == ["part", "whole"]
     assert [row.why for row in state.list_unread()] == ["forbidden"]
+
+
+def slices_of(*nodes: str) -> list[dict[str, Any]]:
+    return [as_stored(slice_of("gpu.example.com", name)) for name in nodes]
+
+
+def unschedulable(message: str) -> dict[str, Any]:
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    return as_stored(pod("p", status={"phase": "Pending", "conditions": [condition]}))
+
+
+@pytest.mark.parametrize(
+    ("objects", "extent"),
+    [
+        (slices_of("a", "b"), "whole"),  # b may have been deleted
+        ([*slices_of("a", "b"), unschedulable("0/1 nodes are available: x.")], "whole"),
+        ([*slices_of("a", "b"), unschedulable("0/2 nodes are available: x.")], "part"),
+        ([*slices_of("a"), unschedulable("0/2 nodes are available: x.")], "whole"),
+        (slices_of("a", "b", "c"), "part"),
+    ],
+)
+def test_other_objects_show_that_a_dump_has_only_some_nodes(
+    objects: list[dict[str, Any]], extent: Extent
+) -> None:
+    state = state_of(as_stored(node("a")), *objects)
+    assert state.extent("Node") == extent
+    assert state.lists_all_nodes == (extent == "whole")

@@ -414,3 +414,23 @@ def test_unreadable_objects_are_not_called_missing() -> None:
         InputError, match="no node node-1 can be seen: you are not allowed to read nodes"
     ):
         find_subjects(cluster_as_seen(*WHOLE, hidden=("Node",)), "node/node-1", "ml")
+
+
+def test_a_node_that_the_scheduler_counts_and_the_dump_lacks_is_not_gone() -> None:
+    """`kubectl get node a -o yaml` shows one node; the scheduler has tried two."""
+    state = state_of(
+        device_class("gpu", "true"),
+        node("a"),
+        slice_of("gpu.example.com", "a", device("gpu-0")),
+        slice_of("gpu.example.com", "b", device("gpu-0")),
+        claim("w", request("r", "gpu", count=2)),
+        pending_pod_with_message(
+            {"name": "g", "resourceClaimName": "w"},
+            says="0/2 nodes are available: 2 cannot allocate all claims.",
+        ),
+    )
+    found = answer(state)
+    assert "does not fit on any of the 2 nodes" in found.headline
+    assert not any("does not exist" in note for note in found.notes)
+    assert any("add `kubectl get nodes -o yaml`" in note for note in found.notes)
+    assert not any("delete resourceslice" in step.command for step in found.next)

@@ -462,7 +462,7 @@ def _find_lost_nodes(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
     """Yield the nodes that are gone or do not answer and hold the claim or the wanted devices."""
-    if not case.state.lists("Node"):
+    if not case.state.lists_all_nodes:
         return
     for cause in ranked:
         if isinstance(cause, PinnedNode) and cause.places:
@@ -543,7 +543,7 @@ def _find_slices_for_unknown_nodes(
     nodes.
     """
     drivers = {c.driver for c in ranked if isinstance(c, NoSlicesOnNode)}
-    if not drivers or not case.state.lists("Node"):
+    if not drivers or not case.state.lists_all_nodes:
         return
     nodes = [name for _, name in case.state.objects("Node")]
     unknown_nodes: dict[str, dict[str, None]] = {}

@@ -278,7 +278,7 @@ def find_missing_input(case: Case, message: str) -> str:
     state = case.state
     if state.read_at is not None or state.rights.unread:
         return ""
-    if not state.lists("Node"):
+    if not state.lists_all_nodes:
         return "nodes"
     used_namespaces = {key[0] for kind in ("Pod", "ResourceClaim") for key in state.objects(kind)}
     listed_namespaces = {key[1] for key in state.objects("Namespace")}
@@ -317,10 +317,10 @@ def steps_for_orphaned_slices(case: Case) -> tuple[NextStep, ...]:
 
 
 def _slices_of_missing_nodes(case: Case) -> dict[str, list[ResourceSlice]]:
-    """Group the slices of nodes that do not exist by node; empty without a list of nodes."""
+    """Group the slices of nodes that do not exist by node; empty unless the input has all nodes."""
     nodes = {key[1] for key in case.state.objects("Node")}
     slices_by_node: dict[str, list[ResourceSlice]] = {}
-    for item in case.scheduler.slices if case.state.lists("Node") else ():
+    for item in case.scheduler.slices if case.state.lists_all_nodes else ():
         if item.spec.node_name and item.spec.node_name not in nodes:
             slices_by_node.setdefault(item.spec.node_name, []).append(item)
     return slices_by_node

@@ -246,7 +246,7 @@ def _has_no_kubelet(state: ClusterState, target: str) -> bool:
     """Return whether a pod is on a node that does not exist: no kubelet ends it."""
     kind, key = parse_target(target)
     node = state.pod(key).node_name if kind == "Pod" else ""
-    return bool(node) and state.lists("Node") and state.get("Node", ("", node)) is None
+    return bool(node) and state.lists_all_nodes and state.get("Node", ("", node)) is None
 
 
 def _replacement_commands(patch: Patch, *, is_lost: bool) -> _PatchCommands:
