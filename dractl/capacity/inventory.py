@@ -22,7 +22,15 @@ from dractl.capacity.summaries import (
 from dractl.cel import environment
 from dractl.cluster.devices import Devices, Holder, ready_devices
 from dractl.cluster.state import ClusterState
-from dractl.model import Device, DeviceClass, Quantity, ResourceClaim, ResourceSlice, Target
+from dractl.model import (
+    Device,
+    DeviceAttribute,
+    DeviceClass,
+    Quantity,
+    ResourceClaim,
+    ResourceSlice,
+    Target,
+)
 from dractl.model.taints import format_taint
 from dractl.scheduler.cache import scheduler_slices
 from dractl.scheduler.holdings import collect_held_devices
@@ -223,14 +231,15 @@ class _Survey:
     def _build_row(
         self, identity: DeviceID, device: Device, resource_slice: ResourceSlice, state: State
     ) -> DeviceRow:
-        root, numa = _attribute_value(device, PCIE_ROOT), _attribute_value(device, NUMA_NODE)
+        attributes = device.attributes
+        root, numa = _first_value(attributes, PCIE_ROOT), _first_value(attributes, NUMA_NODE)
         has_holders = state in ("held", "shared", "stale")
         return DeviceRow(
             identity,
             resource_slice.spec.node_name or device.node_name,
             state,
             self._classes.match(identity.driver, device),
-            _model(device),
+            _model(attributes),
             root if isinstance(root, str) else None,
             numa if isinstance(numa, int) else None,
             self._capacity.amounts(identity, device),
@@ -353,14 +362,14 @@ def _device_state(
     return "blocked" if blocked else "free"
 
 
-def _attribute_value(device: Device, name: str) -> object:
-    attribute = device.attributes.get(name)
+def _first_value(attributes: Mapping[str, DeviceAttribute], name: str) -> object:
+    attribute = attributes.get(name)
     value = None if attribute is None else attribute.value
     return value[0] if isinstance(value, tuple) and value else value
 
 
-def _model(device: Device) -> str | None:
-    values = (device.attributes[name].value for name in _model_attributes(tuple(device.attributes)))
+def _model(attributes: Mapping[str, DeviceAttribute]) -> str | None:
+    values = (attributes[name].value for name in _model_attributes(tuple(attributes)))
     return next((value for value in values if isinstance(value, str) and value), None)
 
 

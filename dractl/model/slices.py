@@ -246,20 +246,25 @@ def _lookup(values: Mapping[str, T], name: str, driver: str) -> T | None:
 def _are_plain(attributes: Any) -> bool:
     if not attributes:
         return True
-    return type(attributes) is dict and all(map(_is_plain, attributes.values()))
-
-
-def _is_plain(value: Any) -> bool:
-    if type(value) is not dict or len(value) != 1:
+    if type(attributes) is not dict:
         return False
-    ((kind, content),) = value.items()
-    if kind == "version" and type(content) is str:
-        try:
-            Version.parse(content)
-        except ValueError:
+    for value in attributes.values():  # a call for each of a million attributes takes longer
+        if type(value) is not dict or len(value) != 1:
             return False
-        return True
-    return kind in PLAIN_TYPES and type(content) is PLAIN_TYPES[kind]
+        ((kind, content),) = value.items()
+        if type(content) is not PLAIN_TYPES.get(kind) and not (
+            kind == "version" and type(content) is str and _is_version(content)
+        ):
+            return False
+    return True
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version.parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _attributes(r: Reader) -> LazyMap[DeviceAttribute]:
