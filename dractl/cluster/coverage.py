@@ -168,6 +168,10 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
         if kind not in RESOURCES and (namespace := _common_namespace(objects))
     }
     parts = [*namespaces, *(["Node"] if _has_further_nodes(present) else [])]
+    namespace_of_pods = _namespace_of_pods(present)
+    if namespace_of_pods is not None:
+        parts.append("Pod")
+        namespaces |= {"Pod": namespace_of_pods} if namespace_of_pods else {}
     extents: dict[str, Extent] = dict.fromkeys((*present, *shown), "whole")
     return Coverage("unseen", {**extents, **dict.fromkeys(parts, "part")}, namespaces)
 
@@ -189,6 +193,38 @@ def _has_further_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> bool:
     messages = _scheduler_messages(kinds.get("Event", {}).values(), kinds.get("Pod", {}).values())
     counts = [int(count) for text in messages for count in _COUNT_OF_NODES.findall(text)]
     return max(counts) > len(names) if counts else len(missing) > len(names)
+
+
+def _namespace_of_pods(kinds: Mapping[str, Mapping[Key, Raw]]) -> str | None:
+    """Return the only namespace whose pods a dump has, "" if it has only some pods, and None if it
+    may have all pods.
+
+    Claims name the pods that use them. If some are not in the dump, they may have ended. But a
+    whole list has pods of several namespaces, and pods that run: at least those of the system.
+    """
+    pods, claims = kinds.get("Pod", {}), kinds.get("ResourceClaim", {})
+    if not pods:
+        return None
+    shown = _common_namespace(pods)
+    if shown and _have_further_users(
+        {key: claim for key, claim in claims.items() if key[0] != shown}, pods
+    ):
+        return shown
+    runs = any(Pod(pod).node_name for pod in pods.values())
+    return None if runs or not _have_further_users(claims, pods) else ""
+
+
+def _have_further_users(claims: Mapping[Key, Raw], pods: Mapping[Key, Raw]) -> bool:
+    """Return True if claims are used by pods that are not in ``pods``; a claim that is being
+    deleted belongs to a pod that has ended.
+    """
+    views = (Claim(claim, key) for key, claim in claims.items())
+    return any(
+        (view.key[0], name) not in pods
+        for view in views
+        if not view.deletion_timestamp
+        for name in view.consumer_pods
+    )
 
 
 def _common_namespace(objects: Mapping[Key, Raw]) -> str:

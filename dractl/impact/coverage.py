@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from dractl.cluster.coverage import command_for
+from dractl.cluster.coverage import RESOURCES, command_for
 from dractl.cluster.shell import quote_command
 from dractl.cluster.state import ClusterState
 
@@ -21,11 +21,13 @@ def note_missing_kinds(state: ClusterState, kinds: Iterable[str]) -> Iterator[st
     objects.
     """
     for kind in kinds:
-        if state.has(kind) or state.covers(kind):
+        has_some = kind in RESOURCES and state.extent(kind) == "part"
+        if not has_some and (state.has(kind) or state.covers(kind)):
             continue
         command = (
             quote_command("kubectl get {} -A -o yaml", _RESOURCES[kind])
             if kind in _RESOURCES
             else command_for((kind,))
         )
-        yield f"the input has no {kind}s: {_EFFECTS[kind]}; add `{command}`"
+        shown = "only some" if has_some else "no"
+        yield f"the input has {shown} {kind}s: {_EFFECTS[kind]}; add `{command}`"

@@ -155,3 +155,29 @@ def test_other_objects_show_that_a_dump_has_only_some_nodes(
     state = state_of(as_stored(node("a")), *objects)
     assert state.extent("Node") == extent
     assert state.lists_all_nodes == (extent == "whole")
+
+
+def used_claim(name: str, consumer: str, namespace: str = "ml") -> dict[str, Any]:
+    status = allocation("a", ("gpu.example.com", "gpu-0"), pod=consumer)
+    return as_stored(claim(name, request("r", "gpu"), namespace=namespace, status=status))
+
+
+@pytest.mark.parametrize(
+    ("objects", "shows"),
+    [
+        ([pod("p")], False),  # kubectl get pod p -o yaml
+        ([pod("p"), pod("other", spec={"nodeName": "a"})], True),  # user has ended
+        ([pod("p"), pod("user")], True),
+    ],
+)
+def test_claims_of_pods_that_a_dump_lacks_show_whether_it_has_all_pods(
+    objects: list[dict[str, Any]], *, shows: bool
+) -> None:
+    state = state_of(as_stored(node("a")), used_claim("c", "user"), *map(as_stored, objects))
+    assert state.shows("Pod", "ml") == shows
+
+
+def test_pods_of_one_namespace_show_that_namespace() -> None:
+    running = as_stored(pod("p", spec={"nodeName": "a"}))
+    state = state_of(as_stored(node("a")), used_claim("c", "user", "eval"), running)
+    assert (state.shows("Pod", "ml"), state.shows("Pod", "eval")) == (True, False)
