@@ -229,8 +229,8 @@ def _have_further_users(claims: Mapping[Key, Raw], pods: Mapping[Key, Raw]) -> b
 
 def _common_namespace(objects: Mapping[Key, Raw]) -> str:
     """Return the namespace that all objects are in; "" if they are in several, or in none."""
-    namespaces = {namespace for namespace, _ in objects}
-    return namespaces.pop() if len(namespaces) == 1 else ""
+    first = next((namespace for namespace, _ in objects), "")
+    return first if all(namespace == first for namespace, _ in objects) else ""
 
 
 def _names_pods(claims: Iterable[Raw]) -> bool:
