@@ -34,17 +34,20 @@ def drop_uid(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object without its UID, as one that the API server has yet to create. The claims of
     such a pod are generated from their templates.
     """
-    metadata = {key: each for key, each in mapping(value.get("metadata")).items() if key != "uid"}
-    return {**value, "metadata": metadata}
+    return _drop_metadata(value, frozenset({"uid"}))
 
 
 def drop_server_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object without its status and the metadata that the API server writes, as one that
     can be created again.
     """
+    kept = {key: each for key, each in value.items() if key != "status"}
+    return _drop_metadata(kept, _SERVER_METADATA)
+
+
+def _drop_metadata(value: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
     metadata = mapping(value.get("metadata"))
-    kept = {key: each for key, each in metadata.items() if key not in _SERVER_METADATA}
-    return {**{key: each for key, each in value.items() if key != "status"}, "metadata": kept}
+    return {**value, "metadata": {key: metadata[key] for key in metadata if key not in names}}
 
 
 def text(value: Any) -> str:
