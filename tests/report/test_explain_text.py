@@ -402,6 +402,15 @@ def test_a_reason_of_no_node_is_below_the_table_of_nodes() -> None:
     ]
 
 
+def test_last_line_names_the_reason_that_begins_the_answer() -> None:
+    held = allocation("gone", ("gpu.example.com", "gpu-0"), pod="other")
+    lost = claim("c", request("gpu", "gpu.example.com", 1), status=held)
+    user = pod("train", {"name": "gpu", "resourceClaimName": "c"})
+    text = shown([*two_nodes(), lost, user], "train")
+    assert "✗ claim ml/c is allocated on node gone, which no longer exists" in text
+    assert text.splitlines()[-1] == "More about node-lost: dractl rule node-lost"
+
+
 @pytest.mark.parametrize(
     ("headline", "lines"),
     [

@@ -76,10 +76,16 @@ def _lines(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> It
     yield from _answer(e, canvas, now, every)
     if e.reasons:
         yield ""
-        code = e.reasons[0].code
+        code = _first_named_reason(e).code
         title, command = f"More about {code}:", f"{program_name()} rule {code}"
         whole = f"{title} {command}"
         yield from (whole,) if len(whole) <= canvas.width else (title, f"  {command}")
+
+
+def _first_named_reason(e: Explanation) -> Reason:
+    """Return the reason with which the headline begins: a root cause, or else the first reason."""
+    begin = (reason for reason in e.reasons if e.headline.startswith(reason.message))
+    return next(begin, e.reasons[0])
 
 
 def _answer(e: Explanation, canvas: Canvas, now: float | None, every: bool) -> Iterator[str]:
