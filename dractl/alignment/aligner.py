@@ -78,7 +78,7 @@ class MeasuredPairs(Struct, frozen=True):
 
 
 class Aligner:
-    """Compares allocations of one cluster with the best ones."""
+    """Compares the allocations in one cluster with the best possible ones."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.state = scheduler.state
@@ -163,8 +163,8 @@ class Aligner:
     def _compare_with_best(
         self, alignment: Alignment, devices: ClaimDevices, node: str, measured: MeasuredPairs
     ) -> Alignment:
-        """Return the alignment with two others to compare it with: the best one that the empty node
-        could provide, and the best one that is possible beside the other claims.
+        """Complete the alignment with the best one that the empty node could provide, the best one
+        that is possible beside the other claims, and an improvement if that one is better.
         """
         goal = AlignmentGoal(devices.kinds, len(measured.pairs))
         claims = [self.state.decode(claim) for claim in devices.claims]
@@ -236,7 +236,7 @@ class Aligner:
         node: str,
         best_ranks: Ranks,
     ) -> Improvement | None:
-        """Return a constraint with which the scheduler's first choice is as good as the best
+        """Return a constraint that makes the scheduler's first choice as good as the best
         allocation.
         """
         requests = find_requests(alignment, devices.claims)

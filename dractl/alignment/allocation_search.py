@@ -55,7 +55,7 @@ class BestAllocation(Struct, frozen=True):
 
 def find_allocated_slots(built: Built, names: Collection[str]) -> tuple[int, ...]:
     """Return the slot of each request; for a request with alternatives, the slot of the allocated
-    one.
+    alternative.
 
     ``names`` are the allocated requests and alternatives: ``namespace/claim request``.
     """
@@ -190,7 +190,7 @@ class AllocationSearch:
         )
 
     def _lower_bound(self, choice: Choice) -> Ranks:
-        """Return ranks that are at least as good as those of any completion of a choice."""
+        """Return ranks that no completion of a choice can improve on."""
         kinds = self.goal.kinds
         first, second = self._sides(choice, kinds)
         open_requests = [request for request in self.order if request not in choice]
@@ -209,7 +209,7 @@ class AllocationSearch:
         return self._pad(self._nearest_ranks(first, {*second, *open_locations}))
 
     def _nearest_ranks(self, locations: Sequence[int], others: Collection[int]) -> list[int]:
-        """Return the rank of each location and the nearest of ``others``.
+        """Return, for each location, the rank of the level to the nearest of ``others``.
 
         If there are fewer locations than pairs, return the smallest rank for every pair, as a lower
         bound.
@@ -222,9 +222,7 @@ class AllocationSearch:
         return ranks if is_complete else ranks[:1] * self.goal.pair_count
 
     def _pad(self, ranks: Sequence[int]) -> Ranks:
-        """Extend the ranks of some pairs by the smallest possible rank for each of the other
-        pairs.
-        """
+        """Append the smallest possible rank for each pair whose rank is not in ``ranks``."""
         open_pairs = self.goal.pair_count - len(ranks)
         padded = sorted([*ranks, *([self.min_rank] * open_pairs)], reverse=True)
         return tuple(padded[: self.goal.pair_count])
@@ -282,8 +280,8 @@ class AllocationSearch:
         )
 
     def _split_request(self, request: int, choice: Choice) -> list[tuple[int, int]]:
-        """Return count and mask of the devices for each location; all devices if no location is
-        chosen.
+        """Return the number and the mask of devices for each chosen location; if none is chosen,
+        return one entry whose mask has all devices.
         """
         slot = self.problem.slots[self.slots[request]]
         locations = choice.get(request, ()) if slot.every is None else ()

@@ -96,7 +96,7 @@ def _rails_of_nics(
 
 
 def _number_rails(aligner: Aligner, node: str) -> dict[DeviceID, int]:
-    """Return the rail of each NIC that is near a GPU of the node; empty if there is one rail."""
+    """Return the rail of each NIC that is near a GPU; empty if the node has a single rail."""
     levels = aligner.locator.levels.get(node)
     numbers = (
         _rails_by_roots(aligner, node)

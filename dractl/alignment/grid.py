@@ -1,4 +1,4 @@
-"""Devices of a node by location, in the form for the search for the best alignment."""
+"""Devices of a node by location, as the search for the best alignment needs them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -50,8 +50,8 @@ def build_grid(
 def merge_locations(
     grid: LocationGrid, masks: Sequence[DeviceMasks], kinds: Collection[str]
 ) -> LocationGrid:
-    """Merge locations that the search need not distinguish, such as those of GPUs that have a PCIe
-    root each.
+    """Merge locations that the search need not distinguish, such as the locations of GPUs each of
+    which has a PCIe root of its own.
 
     Such locations are equally far from each other, and from every other location of ``kinds``.
     """
