@@ -1,8 +1,7 @@
-"""The limits of a Cluster Autoscaler's version and settings for pods with claims.
+"""The limits that Cluster Autoscaler's version and settings put on pods with claims.
 
-The devices of its node groups are defined in its provider's code and in the cloud. For a group with
-nodes, it uses the devices of a node; for a group without nodes, the devices that the provider
-expects.
+For a node group with nodes, Cluster Autoscaler takes the devices of an existing node as the model.
+For a group without nodes, it takes the devices that the provider's code and the cloud declare.
 """
 
 from msgspec import Struct
@@ -13,9 +12,9 @@ from dractl.objects.cluster_autoscaler import ClusterAutoscaler
 
 TITLE = "Cluster Autoscaler"
 PREEMPTION_ISSUE = "kubernetes/autoscaler#7683"
-"""The issue on which its documentation bases the advice against pods that have claims and preempt
-others. In the simulation of Cluster Autoscaler, a pod that waits for a preemption is already on its
-node, and its claims have no devices.
+"""The issue that Cluster Autoscaler's documentation cites when it advises against preemption by
+pods with claims. In the autoscaler's simulation, a pod that waits for a preemption is already on
+its node, but its claims have no devices.
 """
 
 
@@ -23,8 +22,8 @@ class ClaimLimit(Struct, frozen=True):
     """Something that keeps Cluster Autoscaler from launching nodes for claims."""
 
     verdict: Verdict
-    """``never`` if the autoscaler launches no node, ``unknown`` if it may launch one for another
-    reason.
+    """``never`` if the autoscaler launches no node; ``unknown`` if it may still launch one, such as
+    for other resources that the pod lacks.
     """
     reason: str
     fix: str
@@ -72,7 +71,7 @@ def _find_flag_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
 
 
 def _find_empty_group_limit(settings: ClusterAutoscaler) -> ClaimLimit | None:
-    """Return the limit that its provider sets for node groups without nodes."""
+    """Return the limit that the provider sets for node groups without nodes."""
     fault = cluster_autoscaler().find_empty_group_fault(settings.provider, settings.version)
     if fault is None:
         return None

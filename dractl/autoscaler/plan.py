@@ -1,4 +1,4 @@
-"""The claims of a pod and the devices of an instance type as numbers for the search.
+"""Translates the claims of a pod and the devices of an instance type to numbers for the search.
 
 ValidateClaimRequest and buildRequestData in sigs.k8s.io/karpenter
 pkg/scheduling/dynamicresources/request.go.

@@ -1,4 +1,4 @@
-"""Reasons why no node of an instance type would come.
+"""Reasons why an autoscaler would not launch a node of an instance type.
 
 A reason names the first request, constraint or combination that cannot be served.
 """
@@ -79,7 +79,7 @@ def _explain_alternative(
 
 
 def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: Environment) -> str:
-    """Name the selector that excludes the last devices, and the values that it found there."""
+    """Name the selector that excludes the last devices, and their values that it read."""
     candidates = list(plan.devices)
     for text in part.selectors:
         program = cel.compile(text)
@@ -94,7 +94,7 @@ def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: En
 def _explain_exclusion(
     program: Program, candidates: Sequence[TemplateDevice], instance_type: str
 ) -> str:
-    """Return the reason why a selector rejects all candidates, as it applies to most of them."""
+    """Return the most common of the reasons why a selector rejects the candidates."""
     decisions = Counter(program.decision(d.driver, d.device) for d in candidates)
     decision = max(decisions, key=lambda item: (_attributes_of(item) != (), decisions[item]))
     if all(seen.name == "device.driver" for seen in decision.seen) and decision.seen:
@@ -146,8 +146,8 @@ def _explain_claim(claim: ClaimPlan, plan: Plan, instance_type: str) -> Failure:
 
 
 def _comparable_devices(claim: ClaimPlan, number: int, plan: Plan) -> Iterator[bool]:
-    """Yield for each device of the constraint's requests whether the constraint can compare the
-    device.
+    """Yield, for each device that the constraint's requests match, whether the constraint can
+    compare it.
     """
     for request in claim.requests:
         for part in request:

@@ -2,9 +2,9 @@
 limit.
 
 allocator.dfs and tryDevice in sigs.k8s.io/karpenter pkg/scheduling/dynamicresources/allocator.go.
-The outcome and the number of devices that Karpenter tries are computed together, without trying
-each of them. Devices that are equal to every request and constraint are one *kind*, and a state of
-the search is the number of devices of each kind in use. Equal states have equal outcomes and take
+This search computes the outcome, and how many devices Karpenter would try, without trying each
+device. Devices that no request or constraint distinguishes are one *kind*, and a state of the
+search is the number of devices in use of each kind. Equal states have equal outcomes and take
 equally many tries.
 """
 
@@ -27,7 +27,7 @@ Measured with Karpenter 1.15.0: 4.4 µs if a selector fails, otherwise 0.1 to 0.
 """
 
 Pin = object
-"""The value that the devices of a constraint share; None as long as it has no device."""
+"""The value that the devices of a constraint share; None while the constraint has no device."""
 
 
 class Outcome(Struct, frozen=True):
@@ -36,8 +36,8 @@ class Outcome(Struct, frozen=True):
     succeeds: bool | None
     """Whether the search succeeds; None if it is undecided because there are too many states."""
     tries: int
-    """The number of devices that Karpenter tries until the end, including devices that it only
-    checks; failing selectors count more.
+    """The number of devices that Karpenter tries before it ends, including devices that it only
+    checks. A failing selector counts as :data:`TRIES_OF_A_FAILURE`.
     """
     chosen: tuple[int, ...] = ()
     """Numbers of the devices of the solution."""
@@ -227,7 +227,7 @@ def _next_request(state: _State) -> _State:
 
 
 def _group_devices(plan: Plan) -> Sequence[_Kind]:
-    """Group devices that are equal to every request and constraint."""
+    """Group devices that no request or constraint distinguishes."""
     groups: dict[object, list[int]] = {}
     pins: dict[object, tuple[tuple[Pin | None, ...], ...]] = {}
     alternatives = [
