@@ -1,8 +1,9 @@
 """Lenient views of objects as users wrote them: they never fail, and they know their paths.
 
-A missing value, or a value of the wrong type, reads as empty. All versions of the API have one
-structure, but paths are those of the object as written. Verdicts use :mod:`dractl.model`, whose
-objects are complete and typed; objects of a cluster are read through :mod:`dractl.views`.
+A missing value, or a value of the wrong type, reads as empty. The views are the same for all
+versions of the API, but paths are those of the object as written. Verdicts use
+:mod:`dractl.model`, whose objects are complete and typed; :mod:`dractl.views` reads objects of a
+cluster.
 """
 
 from dractl.objects.claims import CLAIMS, Claim, Constraint, Expression, Request, selectors_of

@@ -34,7 +34,7 @@ class Request(Struct, frozen=True, dict=True):
 
     @property
     def reference(self) -> str:
-        """Its name in constraints, configurations and allocations: ``request`` or
+        """The request's name in constraints, configurations and allocations: ``request`` or
         ``request/subrequest``.
         """
         return f"{self.parent}/{self.name}" if self.parent is not None else self.name

@@ -80,7 +80,7 @@ def _default_pod(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default_host_port(port: dict[str, Any]) -> dict[str, Any]:
-    """Return a port of a pod in the node's network, which is also the host port."""
+    """Return a port of a pod with hostNetwork, whose hostPort defaults to its containerPort."""
     number = port.get("containerPort")
     return port if port.get("hostPort") or not number else {**port, "hostPort": number}
 

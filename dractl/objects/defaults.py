@@ -34,7 +34,7 @@ def set_defaults(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def set_defaults_of_converted(value: Mapping[str, Any], api_version: str) -> dict[str, Any]:
-    """Return a document that was converted to v1 with the defaults of requests.
+    """Set the defaults of requests in a document that was converted to v1, and return it.
 
     ``api_version`` is the version of the input. The defaults are ExactCount for ``allocationMode``,
     1 for ``count`` with that mode (also in place of 0), and Equal for the ``operator`` of a

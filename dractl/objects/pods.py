@@ -24,8 +24,8 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
     path: Path
     fields: Mapping[str, Any]
     places: Mapping[tuple[str, int], Path] | None = None
-    """The paths of items that are not in lists below ``path``, by field and index: in a chart's
-    values, containers are in maps.
+    """The path of each item that is not in a list below ``path``, by field and index. In a chart's
+    values, for example, containers are in maps.
     """
 
     def item_path(self, field: str, number: int) -> Path:
@@ -43,7 +43,7 @@ class PodSpec(Struct, Generic[Owner], frozen=True, dict=True):
 
     @cached_property
     def uses(self) -> Sequence[tuple[Path, Mapping[str, Any]]]:
-        """Every entry of ``resources.claims`` of every container, inside and outside the lists."""
+        """Every entry of ``resources.claims`` with its path, of containers in and outside lists."""
         return tuple(self._uses())
 
     def _uses(self) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -37,7 +37,7 @@ class Device(Struct, frozen=True):
         return mapping(self.fields.get("capacity"))
 
     def attribute_text(self, name: str) -> str:
-        """Return an attribute that is a string; "" if it has none of that name and type."""
+        """Return the value of a string attribute; "" if the device has no such attribute."""
         return text(mapping(self.attributes.get(name)).get("string"))
 
 
@@ -97,9 +97,10 @@ def identity(item: ResourceSlice) -> PoolGeneration:
 
 
 def newest(slices: Iterable[T], identity: Callable[[T], PoolGeneration]) -> dict[PoolName, list[T]]:
-    """Return the slices of each pool's newest generation, in their order; other generations are
-    obsolete (k8s.io/dynamic-resource-allocation/structured GatherPools). ``identity`` returns
-    driver, pool and generation of a slice.
+    """Return the slices of each pool's newest generation, in their order.
+
+    Other generations are obsolete (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    ``identity`` returns the driver, the pool and the generation of a slice.
     """
     generations: dict[PoolName, int] = {}
     by_pool: dict[PoolName, list[T]] = {}

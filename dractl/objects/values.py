@@ -31,8 +31,8 @@ def items(value: Any) -> list[Any]:
 
 
 def drop_uid(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without its UID, as one that the API server has yet to create. The claims of
-    such a pod are generated from their templates.
+    """Return an object without its UID, like an object that the cluster does not have yet. For a
+    pod without a UID, claims are generated from their templates.
     """
     return _drop_metadata(value, frozenset({"uid"}))
 
