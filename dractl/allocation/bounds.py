@@ -47,7 +47,7 @@ class CounterSum(Struct, frozen=True):
 
 
 class _Values:
-    """For each slot that a constraint covers, the devices by their value of its attribute."""
+    """For each slot that a constraint covers, its devices by their value of the attribute."""
 
     __slots__ = ("by_slot", "constraint", "index", "same")
 
@@ -153,7 +153,7 @@ class Bounds:
         return list(groups.items())
 
     def _sums(self) -> list[CounterSum]:
-        """Return the sums of the first counter of every device, of the second, and so on."""
+        """Return one sum over the first counter of every device, one over the second, and so on."""
         sums = []
         for place in range(max((len(charge.amounts) for charge, _ in self.charges), default=0)):
             counters: set[Counter] = set()
@@ -221,8 +221,8 @@ class Bounds:
     # -- can it still succeed? ---------------------------------------------------------------------
 
     def feasible(self, search: Holdings, number: int, need: int, todo: int) -> bool:
-        """Return False if ``need`` devices of ``todo`` for the slot, or any later request, are
-        ruled out.
+        """Return False if the slot certainly cannot get ``need`` of the devices in ``todo``, or if
+        a later request certainly cannot be satisfied.
         """
         groups: dict[int, int] = {}
         needs: list[Demand] = []
@@ -339,8 +339,8 @@ class Bounds:
         return True
 
     def _affords(self, search: Holdings, need: int, mask: int) -> bool:
-        """Return True if the counters suffice for that many devices, considering only each device's
-        first counter.
+        """Return True if the counters suffice for ``need`` of the devices in ``mask``, considering
+        only each device's first counter.
         """
         unlimited = mask
         by_first: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -393,7 +393,7 @@ class Bounds:
         return _flow(groups)
 
     def _has_values_for_claims(self, search: Holdings, tables: dict[int, list[Demand]]) -> bool:
-        """Return True if equal claims, each of which needs its own value, find enough values."""
+        """Return True if there are enough values for equal claims that need a value each."""
         alike: dict[Hashable, tuple[_Values, list[Demand], set[int]]] = {}
         for claim, wanted in tables.items():
             for table in self.values[claim]:

@@ -144,7 +144,7 @@ class Built(Struct):
     unordered: bool = False
 
     def candidate(self, device: int) -> PoolDevice:
-        """Return the device of a number."""
+        """Return the device that has a number."""
         return self.devices.candidate(device)
 
     def fault(self, slot: int, device: int) -> Fault:

@@ -197,8 +197,8 @@ def _groups(
 
 
 def _join_groups(before: frozenset[str] | None, groups: frozenset[str]) -> frozenset[str]:
-    """Return the groups that a counter set's allocated devices have in common, once one more is
-    allocated. An empty set means that these devices have no groups.
+    """Return the groups that a counter set's allocated devices have in common after one more device
+    is allocated. An empty set means that these devices have no groups.
     """
     if before is None:
         return groups

@@ -1,9 +1,9 @@
 """The devices that one node offers, numbered in the order of the search, and everything that
 affects each of them.
 
-What excludes a device is decided here, once, for the stages of :mod:`dractl.allocation.survey` and
-for the search. A set of devices is an int with one bit per device; the survey describes in words
-why a device is in a set.
+This module decides which devices are excluded, both for the search and for the stages of
+:mod:`dractl.allocation.survey`. A set of devices is an int with one bit per device; the survey
+describes in words why a device is in a set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -158,7 +158,7 @@ class NodeDevices:
         return len(self.offers)
 
     def candidate(self, number: int) -> PoolDevice:
-        """Return the device of a number."""
+        """Return the device that has a number."""
         candidate = self.offers[number].candidate
         assert candidate is not None
         return candidate

@@ -87,8 +87,7 @@ def _tries(
 
 
 def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tuple[int, float]]:
-    """Return the sets of devices to try, each with the number of devices that each of its devices
-    represents.
+    """Return the sets of devices to try, each with the number of devices that a member represents.
 
     A match constraint without a value yet has one set for each value. A distinct constraint has one
     set, with one device of each value. Without a constraint, all devices are one set.
@@ -113,9 +112,7 @@ def _parts(bounds: Bounds, search: Holdings, number: int, mask: int) -> list[tup
 
 
 def _typical_part(bounds: Bounds, number: int, mask: int) -> int:
-    """Return the devices that a match constraint still allows for the rest of its claim after a
-    slot is served, assuming that the slot gets the most common value.
-    """
+    """Return the devices that a match constraint allows if the slot gets the most common value."""
     slot = bounds.problem.slots[number]
     part = -1
     for table in bounds.values[slot.claim]:
@@ -147,7 +144,7 @@ def scale_steps(steps: float, then: int, now: int, wanted: int, *, combinations:
 
 
 def _ways(candidates: float, taken: int, combinations: bool) -> float:
-    """Return the number of ways to try that many of the candidates."""
+    """Return the number of ways to try ``taken`` of the candidates."""
     ways = 1.0
     for n in range(taken):
         if candidates - n <= 0:

@@ -1,4 +1,4 @@
-"""Taints of devices that end pods: which are tolerated, and for how long.
+"""Device taints that end pods: which of them are tolerated, and for how long.
 
 The scheduler accepts more tolerations than the device taint eviction controller does: only a
 toleration that names the effect NoExecute keeps a pod from being evicted (kubernetes

@@ -1,4 +1,4 @@
-"""Reasons for aborting an attempt, and for the invalidity of a pool, as values.
+"""Values for the reasons that abort an attempt or make a pool invalid.
 
 Each value has the fields that upstream's sentence is made of, and the sentence itself as ``text``.
 kube-scheduler prints the sentence, so it is composed where the fault is found and never parsed
@@ -12,7 +12,7 @@ from msgspec import Struct
 from dractl.allocation.state import DeviceID
 from dractl.model.names import RequestRef
 
-# the search reached a pool with inconsistent slices (the stable variant of 1.34)
+# "pool-reached": the stable variant of 1.34 reached a pool with inconsistent slices in its search
 FaultKind = Literal[
     "class-unnamed",  # the request names no device class, or is of a type unknown to this release
     "class-missing",  # no DeviceClass of that name

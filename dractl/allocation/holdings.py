@@ -2,8 +2,8 @@
 taken.
 
 Devices are taken and given back as by upstream's allocateDevice and its rollback
-(k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). In some releases the
-rollback leaks, and so it does here.
+(k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). For the releases in which
+the rollback leaks, this one leaks too.
 """
 
 from typing import Literal

@@ -34,7 +34,7 @@ class Failure(Struct, frozen=True):
     """A failing selector of the class or of the request."""
 
     scope: str | None
-    """The text of the class; None for a selector of the request."""
+    """``class NAME`` for a selector of the class; None for a selector of the request."""
     selector: int
     device: str | None
     """The device on which it fails; None if it does not compile."""
@@ -107,8 +107,8 @@ class Matcher:
 
     def ask_pool(self, criteria: Criteria, pool: Pool) -> tuple[Answer, ...]:
         """Return, for each device of a pool, True if all selectors of class and request accept it,
-        otherwise the result of the first selector that does not. The results are cached with the
-        pool: those of the class serve for all requests that name it.
+        otherwise the result of the first selector that does not. Results are cached with the pool;
+        the results of a class's selectors serve every request that names the class.
         """
         answers: tuple[Answer, ...] | None = pool.memory.get(criteria)
         if answers is None:

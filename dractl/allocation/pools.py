@@ -153,8 +153,8 @@ class SliceIndex:
         return tuple(pools)
 
     def obsolete(self, node: Node) -> list[tuple[PoolID, int, int]]:
-        """Return the node's obsolete pools: a newer generation, whose slices are all for other
-        nodes, replaces them. Each has its generation on this node and its number of devices.
+        """Return the node's pools that are obsolete because all slices of a newer generation are
+        for other nodes, each with its generation on this node and its number of devices.
         """
         gathered = {pool.id for pool in self.gather(node)}
         gone: dict[PoolID, tuple[int, int]] = {}

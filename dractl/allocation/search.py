@@ -2,11 +2,11 @@
 
 The walk is upstream's: requests in order, devices in order, the first full solution is taken
 (``allocateOne`` and ``allocateDevice`` of
-k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). If nothing in the rest of
-the search can abort the attempt or leave a trace behind (the rest is *pure*), a part of it without
-a solution can be skipped without changing the result. Three techniques find such parts: bounds
+k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). The rest of a search is
+*pure* if nothing in it can abort the attempt or leave a trace. In a pure rest, a part that has no
+solution can be skipped without changing the result. Three techniques find such parts: bounds
 (:mod:`dractl.allocation.bounds`), the symmetry of devices of one kind, and the memory of states
-that failed. None of them costs anything before the first failure.
+that failed. None of these techniques costs anything before the first failure.
 """
 
 from collections.abc import Hashable

@@ -26,7 +26,7 @@ StageName = Literal[
     "counters",  # shared counters: not enough left
     "taints",
     "capacity",  # consumable capacity: missing, against the policy, not enough left
-    "constraint",  # the device has the attribute of a constraint of the claim
+    "constraint",  # the device lacks the attribute that a constraint of the claim compares
     "gate",  # a field whose feature gate is off hides the device
 ]
 
@@ -176,7 +176,7 @@ class Survey(Struct, frozen=True):
 
     @property
     def names_claims(self) -> bool:
-        """True if one of its sentences names a claim."""
+        """True if a sentence of the survey names a claim."""
         return any(
             request.fault is not None
             or any(loss.code == "selector-error" for stage in request.stages for loss in stage.lost)

@@ -37,9 +37,9 @@ from dractl.properties import cached_property
 def survey(
     builder: Builder, obsolete: Sequence[tuple[PoolID, int, int]], claims: Sequence[ResourceClaim]
 ) -> Survey:
-    """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`). ``obsolete`` has
-    the node's pools that a newer generation on another node replaces, each with its generation on
-    this node and its number of devices.
+    """Survey the claims on a node (:meth:`dractl.allocation.Allocator.survey`).
+
+    ``obsolete`` has the pools that :meth:`dractl.allocation.pools.SliceIndex.obsolete` returns.
     """
     surveyor = _Surveyor(builder)
     requests: list[RequestSurvey] = []

@@ -48,8 +48,8 @@ class Uncompilable(Exception):
 
 
 class Reach(Struct, frozen=True):
-    """The devices that a DeviceTaintRule taints. All programs are true for them, and driver, pool
-    and name are equal where these are not None.
+    """The devices that a DeviceTaintRule taints: the devices for which all programs are true and
+    which have the driver, the pool and the name, as far as these are not None.
     """
 
     driver: str | None = None
