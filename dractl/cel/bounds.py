@@ -1,7 +1,7 @@
 """Results of a predicate for many rounds of a loop at once, by interval arithmetic.
 
 A loop such as ``lists.range(1000).all(x, x * 8 != device.attributes["d"].index)`` is decided for
-many rounds at once. What is not certain is None, and is evaluated round by round.
+many rounds at once. An uncertain result is None; these rounds are then evaluated one by one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dractl.cel.values import CelError, Halted, Sum, Timestamp
 from dractl.model import Quantity
 
 Interval = tuple[Any, Any]
-"""A value that is at most, and one that is at least, each of some values of one type."""
+"""A lower bound and an upper bound of several values of one type."""
 
 _Reader = Callable[[Frame, Rounds], Interval]
 
 
 def predicate_bounds(node: Node, parts: Parts) -> Bounds | None:
-    """Return the function that decides a predicate for some rounds; None if the predicate has other
-    parts than comparisons, logic, and operands with bounds.
+    """Return the function that decides a predicate for a range of rounds; None if the predicate has
+    other parts than comparisons, logic, and operands with bounds.
     """
     verdict = _verdict(node, parts)
     if verdict is None:
@@ -106,7 +106,7 @@ def _overload(node: Call) -> str:
 
 
 def interval(node: Node, parts: Parts) -> _Reader | None:
-    """Return the reader of the bounds of a sub-expression; None if it has none."""
+    """Return the function that reads the bounds of a sub-expression; None if it has no bounds."""
     if isinstance(node, Ident) and node.name == parts.variable:
         return lambda _, rounds: (rounds[0][rounds[1]], rounds[0][rounds[2] - 1])
     run = parts.constant(node)
@@ -122,7 +122,7 @@ def interval(node: Node, parts: Parts) -> _Reader | None:
 
 
 class _Operation(Struct, frozen=True):
-    """A function with bounds. Where it is defined at both ends, it is defined in between."""
+    """A function with bounds: defined throughout an interval if it is defined at both ends."""
 
     kinds: tuple[frozenset[type], ...]
     """The types of the operands."""
@@ -172,8 +172,8 @@ _MOST_TABULATED = 4096  # intervals that are remembered for one sub-expression
 
 
 def _tabulate(run: Run, slot: int) -> _Reader:
-    """Return the reader of a sub-expression that is evaluated round by round, but only once for all
-    devices.
+    """Return the function that reads the bounds of a sub-expression by evaluating every round; the
+    results serve all devices.
     """
     table: dict[tuple[int, int], Interval | None] = {}
 

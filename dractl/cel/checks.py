@@ -26,7 +26,7 @@ LocatedMessages = Iterator[tuple[int, str]]
 
 
 def operand_types(nodes: Sequence[Node], source: str) -> tuple[Issue, ...]:
-    """Return an issue for each operand of ``&&`` or ``||`` that is no bool."""
+    """Return an issue for each operand of ``&&`` or ``||`` that is not a bool."""
     messages = [
         (argument.offset, bool_mismatch(argument.type))
         for node in nodes
@@ -286,7 +286,7 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        # A loop variable over types, whose name upstream confuses with the name of a type
+        # A loop variable whose values are types: upstream takes its name for the name of a type
         if node.name not in _TYPE_NAMES:
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)

@@ -19,13 +19,13 @@ in scope and each sub-expression that is remembered.
 Run = Callable[[Frame], Any]
 
 Rounds = tuple[list[Any], int, int]
-"""The items of a loop, which are ints or strings in order, and the first and the end of some rounds
-with them.
+"""Rounds of a loop: all of the loop's items, which are sorted ints or strings, the index of the
+first of these rounds, and the index after the last one.
 """
 
 Bounds = Callable[[Frame, Rounds], bool | None]
-"""Returns the result of a predicate in some rounds of a loop; None if it is not the same in all, or
-not known.
+"""Returns the result of a predicate if it is the same in all of some rounds; None if the results
+differ or are unknown.
 """
 
 
@@ -45,12 +45,12 @@ class Parts(Struct, frozen=True):
 
 
 class Uncertain(Exception):
-    """An error, or a value of a type without bounds, so that nothing is known of many rounds."""
+    """An error, or a value whose type has no bounds: many rounds cannot be decided at once."""
 
 
 Regions = Callable[[Frame, list[Any], int], list[tuple[range, bool]] | None]
-"""Divides the first rounds of a loop, whose items are in order, by the result of a predicate; None
-if they must be evaluated round by round.
+"""Divides the first rounds of a loop over sorted items by the result of a predicate; None if the
+rounds must be evaluated one by one.
 """
 
 
@@ -62,14 +62,14 @@ class Decider(Struct, frozen=True):
 
 
 Elements = Callable[[Frame, list[Any]], Iterable[Any] | None]
-"""Returns what ``map`` makes of the items of a loop, which are ints or strings in order; None if
-this must be evaluated round by round.
+"""Returns the elements that ``map`` computes from a loop's items, which are sorted ints or strings;
+None if the rounds must be evaluated one by one.
 """
 
 
 def read_constant(run: Run, f: Frame) -> Any:
-    """Return the value of a sub-expression that keeps it during a loop; Uncertain if it fails, for
-    round by round it may be skipped.
+    """Return the value of a sub-expression that keeps its value during a loop. Raises Uncertain if
+    the sub-expression fails, since an evaluation round by round may skip it.
     """
     try:
         return run(f)
@@ -108,8 +108,8 @@ class _Outcome(Struct, frozen=True):
 
 
 def remember_loop(run: Run, slot: int, cell: Frame | None) -> Run:
-    """Return :func:`remember` for a sub-expression with a loop: each use has the cost of an
-    evaluation.
+    """Wrap a sub-expression with a loop like :func:`remember`, but charge the cost of an evaluation
+    for each use.
     """
 
     def recall(f: Frame) -> Any:

@@ -17,7 +17,7 @@ from dractl.cel.rewrite import drop_double_parentheses, rewrite_for_cel_cpp
 from dractl.cel.tokens import DEEPEST, depth
 from dractl.cel.values import COST_LIMIT, MAX_LENGTH, CelError
 
-# Go strings cannot contain them, since Go's JSON decoder replaces them
+# Go strings cannot contain surrogates, since Go's JSON decoder replaces them
 _SURROGATES = "[\ud800-\udfff]"
 
 _MAX_CHECKED_LENGTH = 16 * MAX_LENGTH
@@ -72,7 +72,7 @@ def _check(text: str, declarations: Declarations) -> Checked:
     try:
         serialized = _serialize_tree(source, declarations)
     except RuntimeError as error:
-        # Its patterns take 2 ms, and most selectors compile
+        # Most selectors compile, and the module's patterns take 2 ms
         from dractl.cel.messages import issues_of, place
 
         quoted = _backquote_issues(text, declarations)
@@ -95,14 +95,14 @@ def _check(text: str, declarations: Declarations) -> Checked:
 def _backquote_issues(text: str, declarations: Declarations) -> tuple[Issue, ...]:
     if declarations.release >= 37 or "`" not in text:
         return ()
-    from dractl.cel.messages import backquote_issues  # not for expressions without backquotes
+    from dractl.cel.messages import backquote_issues  # only for expressions with backquotes
 
     return backquote_issues(text)
 
 
 def _check_sorts(text: str, declarations: Declarations) -> None:
     if declarations.lists and "sortBy" in text:
-        from dractl.cel.messages import sort_variable_issues  # not for expressions without it
+        from dractl.cel.messages import sort_variable_issues  # only for expressions with sortBy
 
         _reject(sort_variable_issues(text), text)
 

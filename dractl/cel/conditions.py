@@ -60,8 +60,8 @@ class Literal(Part, frozen=True):
 
 
 class Comparison(Part, frozen=True):
-    """A comparison ``lookup OPERATOR literal``; if it is written the other way round, it is
-    turned.
+    """A comparison ``lookup OPERATOR literal``. A comparison that is written as ``literal OPERATOR
+    lookup`` is turned round.
     """
 
     lookup: Lookup | None

@@ -331,7 +331,7 @@ class _Estimator:
         raise TypeError(f"unknown node {node!r}")
 
     def measure(self, node: Node) -> Range:
-        """Return the cost of an operand. Its size is fixed now, before a later append can overwrite
+        """Return the cost of an operand, and record its size before a later append can overwrite
         the shared path (:class:`Path`).
         """
         cost = self.cost(node)

@@ -1,5 +1,5 @@
-"""The part that decided an evaluation: the smallest one that explains the result, and the values it
-saw.
+"""The part of an expression that decided an evaluation: the smallest part that explains the result,
+with the values that it read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,8 @@ from dractl.cel.tracing import Trace, show
 from dractl.cel.values import Optional
 
 MAX_TRACES = 200
-"""Number of sub-evaluations in which a decision is searched; the further rounds of a loop only give
-its result.
+"""The number of sub-evaluations in which a decision is searched. Further rounds of a loop are
+evaluated only for the loop's result.
 """
 
 
@@ -71,7 +71,7 @@ def _decisive_part(trace: Trace) -> Trace:
 
 
 def _decisive_operand(trace: Trace, value: bool) -> Trace:
-    """Return the deciding operand, since upstream absorbs the errors of all other operands."""
+    """Return the operand that decides; upstream absorbs the errors of all other operands."""
     cause = next(
         (child for child in trace.children if child.error is None and child.value is value), None
     )

@@ -102,7 +102,7 @@ class _Round(Struct, frozen=True):
     step: Run
     decider: Decider | None
     elements: Elements | None = None
-    """Computes what all rounds append, if they only append."""
+    """Computes the elements that all rounds append; None if rounds do anything else."""
 
 
 class _Body(Struct, frozen=True):
@@ -122,7 +122,8 @@ class _Builder:
         self.hidden: set[int] = set()
         self.dependencies = invariants.dependencies(root)
         self.remembered: list[list[int]] = []  # the slots that each of the enclosing loops keeps
-        # A sub-expression of a lower level is evaluated more often than its value changes
+        # Sub-expressions of lower levels are worth remembering: their values change less often than
+        # they are evaluated
         self.ceiling = invariants.DEVICE_LEVEL
 
     def build(self, node: Node) -> Run:
@@ -139,7 +140,7 @@ class _Builder:
         if level == invariants.EXPRESSION_LEVEL:
             return recall(run, 0, [None])
         slot = self._new_slot()
-        # The loop whose variables are the next level's
+        # The slot belongs to the loop whose variables have the next level
         self.remembered[level - invariants.DEVICE_LEVEL].append(slot)
         return recall(run, slot, None)
 
@@ -226,8 +227,8 @@ class _Builder:
         return resolve
 
     def _opener(self, container: Node) -> Open:
-        """Return the function that unwraps a container that is an optional. A chain of selections
-        is one attribute.
+        """Return the function that unwraps a container that is an optional. To cel-go, a chain of
+        selections is one attribute.
         """
         chained = isinstance(container, Select) or (
             isinstance(container, Call) and container.function in _ACCESS
@@ -567,8 +568,9 @@ class _Builder:
         )
 
     def _parts(self, node: Comprehension, level: int, same_items: bool) -> Parts | None:
-        """Return how bounds read the sub-expressions of a loop. ``same_items`` says that
-        its items are the same for all devices.
+        """Return the functions through which bounds read the sub-expressions of a loop.
+
+        ``same_items`` is True if the loop has the same items for all devices.
         """
         if node.second or self.observer is not None:
             return None
@@ -600,15 +602,15 @@ class _Builder:
         return _Round(None if always else self.build(node.condition), step, decider, elements)
 
     def _change(self, node: Comprehension) -> Node | None:
-        """Return the condition without which a round does nothing, as in filter and exists_one."""
+        """Return the condition for a round to have an effect, as in filter and exists_one."""
         if not (_has_value(node.condition, True) and _may_keep(node)):
             return None
         condition = node.step.children()[0]
         return None if self.dependencies[id(condition)].loops else condition
 
     def _flat_predicate(self, node: Comprehension) -> Node | None:
-        """Return the predicate of ``all`` and ``exists`` if it has neither a loop nor always the
-        same value.
+        """Return the predicate of ``all`` or ``exists``; None if it contains a loop, or if it
+        always has the same value.
         """
         step = node.step
         if not (

@@ -9,13 +9,14 @@ from msgspec import Struct
 from dractl.cel.ast import Comprehension, Ident, Node
 
 EXPRESSION_LEVEL, DEVICE_LEVEL = 0, 1
-"""Levels of sub-expressions that are equal for all devices, and for all rounds of every loop. The
-variables of a loop have a level above all that the loop can see.
+"""The level of sub-expressions with the same value for all devices, and the level of those with the
+same value in every loop on one device. The variables of a loop have a level above all levels that
+the loop can see.
 """
 
 VARYING = 1 << 30
-"""The level of a variable whose first use costs more than the others, so that no sub-expression
-with it can be remembered: ``cel.bind`` of a loop.
+"""The level of a variable that ``cel.bind`` binds to a loop. Its first use costs more than later
+ones, so no sub-expression with it can be remembered.
 """
 
 

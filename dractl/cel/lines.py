@@ -1,7 +1,8 @@
-"""Rounds in which a comparison of two lines holds: ``x * 8 != device.attributes["d"].index``.
+"""Rounds in which a comparison of two linear functions holds, such as
+``x * 8 != device.attributes["d"].index``.
 
-Both sides are ints, and linear in the loop variable, so that the sign of their difference changes
-in one place at most.
+Both sides are ints and linear in the loop variable, so the sign of their difference changes at most
+once.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ class Accumulation(Struct, frozen=True):
     step: Run
     result: Run
     settles: bool
-    """True if a round that leaves the accumulator unchanged is followed by equal ones."""
+    """True if all rounds after one that leaves the accumulator unchanged have equal results and
+    costs.
+    """
     change: Decider | None
     """Decides the condition without which a round leaves the accumulator unchanged."""
     elements: Elements | None
@@ -76,7 +78,7 @@ def repeat(loop: Loop, accumulation: Accumulation) -> Run:
 
 
 def _stepper(loop: Loop, accumulation: Accumulation) -> Callable[[Frame, list[Any], range], bool]:
-    """Return the function that evaluates some rounds, and says False if the loop ends there."""
+    """Return the function that evaluates some rounds, and returns False if the loop ends there."""
     total, condition, step = accumulation.slot, accumulation.condition, accumulation.step
     settles, weight = accumulation.settles, loop.weight
     two, slot = len(loop.slots) == 2, loop.slots[0]
@@ -106,8 +108,8 @@ def _stepper(loop: Loop, accumulation: Accumulation) -> Callable[[Frame, list[An
 
 
 def quantify(loop: Loop, predicate: Run, decisive: bool, decider: Decider | None) -> Run:
-    """Return the closure of ``all`` or ``exists`` whose predicate has no loop in it. The result
-    ``decisive`` of a predicate decides and hides the error of another one.
+    """Return the closure of ``all`` or ``exists`` whose predicate has no loop in it. A round with
+    the result ``decisive`` decides the loop, and hides errors of other rounds.
     """
     scan = _scanner(loop, predicate, decisive)
     parts = _divider(decider, _order_checker())
@@ -201,7 +203,7 @@ def _divider(
 
 
 def _order_checker() -> Callable[[list[Any]], bool]:
-    """Return a function that tells whether a list is one of ints, or of strings, in order. It
+    """Return a function that checks whether a list consists of sorted ints or of sorted strings. It
     remembers the last list, since a range that is written in the expression is always the same.
     """
     last: list[Any] | None = None

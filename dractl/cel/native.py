@@ -54,7 +54,7 @@ def function_names(declarations: Declarations) -> frozenset[str]:
 
 @cache
 def make(declarations: Declarations) -> Any:
-    """Return the ``cel_expr_python.cel.Env``. Releases that declare the same share one."""
+    """Return the ``cel_expr_python.cel.Env``. Releases with equal declarations share one."""
     formats = () if declarations.formats else tuple(_format_overloads())
     return _build(
         declarations.configuration(_table()[1]),

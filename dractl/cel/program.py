@@ -49,12 +49,12 @@ class Program(Struct, frozen=True, eq=False, dict=True):
     """
     issues: tuple[Issue, ...] = ()
     error: str | None = None
-    """The error that the API server reports; None if it compiles."""
+    """The error that the API server reports; None if the expression compiles."""
     error_type: Literal["RuleInvalid", "InternalError"] | None = None
     output_type: str | None = None
-    """The type of its result; None if it does not compile."""
+    """The type of the result; None if the expression does not compile."""
     max_cost: int | None = None
-    """The estimated cost; None if it does not compile."""
+    """The estimated cost; None if the expression does not compile."""
     checked: Checked | None = None
     _memory: dict[Any, bool | EvalError] = field(default_factory=dict)
     _implications: dict[tuple[Program, ...], bool] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ok(self) -> bool:
-        """True if it compiles."""
+        """True if the expression compiles."""
         return self.error is None
 
     @cached_property
@@ -77,8 +77,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def outcomes(self) -> frozenset[bool | None]:
-        """The results that it can have on any device, with None for a failure; a result that is not
-        in the set never occurs. The set has all results if the expression does not compile.
+        """The results that are possible on any device, with None for a failure; a result that is
+        not in the set never occurs. The set has all results if the expression does not compile.
         """
         return (
             frozenset((True, False, None))
@@ -87,16 +87,16 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         )
 
     def excludes(self, others: Sequence[Program]) -> bool:
-        """Return True if no device satisfies it together with all the others. ValueError if one of
-        them does not compile.
+        """Return True if no device satisfies this expression and all the others. ValueError if one
+        of the expressions does not compile.
         """
         return True not in tautologies.outcomes(
             *(program._tree.root for program in (*others, self))
         )
 
     def follows_from(self, others: Sequence[Program]) -> bool:
-        """Return True if every device that satisfies all the others satisfies it, too. ValueError
-        if one of them does not compile.
+        """Return True if this expression is true on every device that satisfies all the others.
+        ValueError if one of the expressions does not compile.
         """
         key = tuple(others)
         if key not in self._implications:
@@ -156,11 +156,11 @@ class Program(Struct, frozen=True, eq=False, dict=True):
                 self._decisions[key] = decision
         return decision
 
-    # -- contents, for people and rules; read from the tokens where it does not compile ------------
+    # -- contents, for people and rules; from the tokens if the expression does not compile --------
 
     @cached_property
     def lookups(self) -> tuple[Lookup, ...]:
-        """The attributes and capacities that it names, in the order of its text."""
+        """The attributes and capacities that the expression names, in the order of its text."""
         if self.checked is None:
             return lookups.from_tokens(self.text)
         return lookups.from_tree(self.checked.root, self.spans)
@@ -194,8 +194,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Its comparisons of a lookup or of the driver with literals; if it does not compile, only
-        those of the driver.
+        """The comparisons of a lookup, or of the driver, with literals. If the expression does not
+        compile, only comparisons of the driver are included.
         """
         if self.checked is None:
             return conditions.driver_comparisons(self.text)

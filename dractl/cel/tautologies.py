@@ -158,8 +158,8 @@ def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] 
 
 
 def _self_comparison(node: Node) -> Outcome:
-    """Return the result of comparing an operand with itself, if that does not fail; a double may be
-    NaN.
+    """Return the result of comparing an operand with itself, if the operand does not fail. None for
+    other nodes, and for operands with a double, which may be NaN.
     """
     if not isinstance(node, Call) or len(node.args) != 2 or node.function not in ("_==_", "_!=_"):
         return None

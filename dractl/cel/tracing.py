@@ -49,7 +49,7 @@ class Trace(Struct):
 
 
 class _Full(Exception):
-    """As many sub-evaluations of loops are kept as a trace has room for."""
+    """The trace has no room for further sub-evaluations of loops."""
 
 
 class Tracer:
@@ -102,7 +102,7 @@ class Tracer:
                 here.error = str(error)
                 raise
             except _Full:
-                # Its round is evaluated again without observation
+                # The round of this part is evaluated again without observation
                 self._stack[-2].children.pop()
                 raise
             finally:

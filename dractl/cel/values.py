@@ -359,7 +359,7 @@ def _as_double(number: int, other: float) -> float:
     return float(number)
 
 
-# Their traits.Receiver handles operators that they do not have
+# The traits.Receiver of these types handles operators that the types do not have
 _RECEIVERS = {str, Duration, Timestamp}
 _ORDERED = {bool, int, Uint, float, str, bytes, Duration, Timestamp}
 

@@ -35,8 +35,8 @@ overload("is_quantity_string", str)(accepts(quantity))
 
 
 def parse_quantity(text: str) -> Quantity:
-    """Parse a quantity like resource.ParseQuantity, which accepts no space around the number (a
-    JSON document's may have some).
+    """Parse a quantity like resource.ParseQuantity, which accepts no space around the number,
+    unlike the decoder of JSON documents.
     """
     if text != text.strip():
         raise ValueError(

@@ -64,7 +64,7 @@ def numbers_strict(count: int) -> list[int]:
 
 
 def _are_plain(*lists: list[Any]) -> bool:
-    """Return True if all elements are ints, or all are strings: what is equal has one hash."""
+    """Return True if all elements are ints or all are strings, so that equal ones hash equally."""
     return set(map(type, chain(*lists))) in ({int}, {str})
 
 

@@ -1,4 +1,4 @@
-"""Durations and timestamps: strings as Go's package time reads and writes them, and the getters."""
+"""Durations and timestamps: Go's package time for their strings, and CEL's getters."""
 
 import re
 from collections.abc import Callable
