@@ -207,3 +207,8 @@ def test_pages_of_frequent_reasons_have_an_output() -> None:
         output = page.partition("## What dractl prints\n\n```text\n")[2]
         assert "\n✗ " in output
         assert f"More about {code}: dractl rule {code}\n```" in output
+
+
+def test_an_example_has_the_reason_that_it_is_called_after() -> None:
+    with pytest.raises(ValueError, match=r"\['pinned-node'.*, not other-node"):
+        make_site.output_of_example(ROOT / "examples" / "pending" / "other-node.yaml")

@@ -13,14 +13,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shlex
 import shutil
-import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "site"
@@ -43,8 +45,12 @@ GROUPS = {
 
 
 RECORDED = ROOT / "tests" / "data" / "recorded" / "conformance"
-REASON = re.compile(r"^More about ([a-z-]+):", re.MULTILINE)
+EXAMPLES = ROOT / "examples" / "reasons"
+"""The examples of reasons; each is called as its reason."""
+REASON = re.compile(r"^More about ([a-z0-9-]+):", re.MULTILINE)
 """The line of an answer that names its reason."""
+COMMAND = re.compile(r"^# dractl (explain\b.*)$", re.MULTILINE)
+"""The line of an example with the words to ask it: ``# dractl explain node/gpu-1``."""
 HEAD = "| rule | | severity | fix | releases that report its example |"
 
 
@@ -144,16 +150,28 @@ def help_of(command: str) -> str:
 
 
 def run_dractl(*words: str) -> str:
-    """Return what dractl prints on a terminal of 100 columns. Raises CalledProcessError."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dractl", *words],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return done.stdout
+    """Return what dractl prints on a terminal of 100 columns.
+
+    It runs in this process: to start a new one takes longer than most answers. Raises ValueError if
+    it fails.
+    """
+    from dractl.cli.main import main as run_command
+
+    printed, errors = TextIOWrapper(BytesIO(), encoding="utf-8"), StringIO()
+    before = dict(os.environ)
+    os.environ.update(COLUMNS="100", NO_COLOR="1", PYTHONIOENCODING="utf-8")
+    try:
+        with chdir(ROOT), redirect_stdout(printed), redirect_stderr(errors):
+            code = run_command(list(words))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    if code != 0:
+        raise ValueError(f"dractl {shlex.join(words)} ends with {code}: {errors.getvalue()}")
+    printed.flush()
+    output = printed.buffer
+    assert isinstance(output, BytesIO)
+    return output.getvalue().decode("utf-8")
 
 
 def rules() -> dict[str, str]:
@@ -225,17 +243,50 @@ def reasons() -> dict[str, str]:
 def outputs_by_reason() -> dict[str, str]:
     """Return what ``dractl explain`` prints about an example, by the code of its reason.
 
-    The examples are those of the repository, and situations that were recorded on clusters.
+    A reason without an example of its own has the first output that it heads: of the other examples
+    of the repository, and of situations that were recorded on clusters. Raises ValueError if an
+    example does not have its reason.
     """
-    files = [ROOT / "examples" / "explain", *sorted((ROOT / "examples" / "pending").iterdir())]
-    for group, name in (("scheduling", "objects.json"), ("oncall", "dump.yaml")):
-        files += sorted((RECORDED / group).glob(f"*/{name}"))
-    outputs: dict[str, str] = {}
-    for file in files:
-        text = run_dractl("explain", "--isolated", "--exit-zero", "-f", str(file.relative_to(ROOT)))
+    from dractl.explain.reasons.registry import REASONS
+
+    outputs = {file.stem: output_of_example(file) for file in sorted(EXAMPLES.glob("*.yaml"))}
+    for file in other_examples():
+        if outputs.keys() >= REASONS.keys():
+            break
+        text = explain(file)
         if code := REASON.search(text):
             outputs.setdefault(code[1], text.strip())
     return outputs
+
+
+def output_of_example(file: Path) -> str:
+    """Return what ``dractl explain`` prints about the example of a reason.
+
+    The reason heads the answer, or stands below another one. Raises ValueError if it does neither.
+    """
+    ask = COMMAND.search(file.read_text(encoding="utf-8"))
+    words = shlex.split(ask[1]) if ask is not None else ["explain"]
+    text = explain(file, *words)
+    if file.stem not in REASON.findall(text):
+        # Only JSON names the codes of the reasons below the headline.
+        codes = re.findall(r'"code": *"([a-z0-9-]+)"', explain(file, *words, "-o", "json"))
+        if file.stem not in codes:
+            raise ValueError(f"{file}: the reasons are {codes}, not {file.stem}")
+    return text.strip()
+
+
+def other_examples() -> Iterator[Path]:
+    """Yield the examples that belong to no single reason, those of the repository first."""
+    yield ROOT / "examples" / "explain"
+    yield from sorted((ROOT / "examples" / "pending").iterdir())
+    for group, name in (("scheduling", "objects.json"), ("oncall", "dump.yaml")):
+        yield from sorted((RECORDED / group).glob(f"*/{name}"))
+
+
+def explain(file: Path, *words: str) -> str:
+    """Return what ``dractl explain`` prints about the objects of a file."""
+    options = ("--isolated", "--exit-zero", "-f", str(file.relative_to(ROOT)))
+    return run_dractl(*(words or ("explain",)), *options)
 
 
 def literal(text: str) -> str:
