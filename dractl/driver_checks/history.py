@@ -154,7 +154,7 @@ def _find_kept_generations(earlier: Pools, later: Pools) -> Remarks:
 def encode_content(one: Manifest) -> bytes:
     """Return the content of a slice without its generation."""
     count = mapping(one.spec.get("pool")).get("resourceSliceCount")
-    # Without absent fields, since null is slow to encode.
+    # Absent fields are left out, since null is slow to encode.
     return encode_json([count, {name: one.spec[name] for name in _CONTENT if name in one.spec}])
 
 

@@ -66,10 +66,10 @@ def _keep_what_differs(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a slice with only those fields whose limits differ between releases; None if it has no
     such field.
 
-    The maximum number of devices depends on taints and counters, and that of counters on the
-    release. It depends on lists only with DRAListTypeAttributes, which no release enables by
-    default. Other limits are the same in all releases, so the check for the chosen release covers
-    them.
+    The maximum number of devices depends on taints and counters, and the maximum number of counters
+    on the release. Lists affect the number of devices only with DRAListTypeAttributes, which no
+    release enables by default. Other limits are the same in all releases, so the check for the
+    chosen release covers them.
     """
     spec = mapping(value.get("spec"))
     devices = [_keep_of_device(mapping(device)) for device in items(spec.get("devices"))]

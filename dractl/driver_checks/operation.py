@@ -71,7 +71,7 @@ def _describe_failure(event: Event) -> str:
 
 
 def _check_pods(objects: Objects, driver: str, slices: Iterable[Manifest]) -> Remarks:
-    """Yield pods of the plug-in that do not run, and nodes that publish without published_slice."""
+    """Yield pods of the plug-in that are not ready, and slices of nodes without a plug-in pod."""
     workloads = find_workloads(objects, driver)
     for pod in workloads.pods:
         subject = objects.find("Pod", pod.key)
