@@ -1,5 +1,5 @@
-"""Drivers whose devices only a vendor's agent knows; these are rendered from the devices that a
-machine file reports.
+"""Drivers whose devices only a vendor's agent knows. Such a driver is rendered from the devices
+that a machine file reports.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def keep_as_listed(device: dict[str, Any]) -> dict[str, Any]:
 
 
 class Agent(Known, frozen=True):
-    """The profile of such a driver."""
+    """The profile of a driver whose devices only a vendor's agent knows."""
 
     shape: Callable[[dict[str, Any]], dict[str, Any]] = keep_as_listed
     """A function that completes a device with the fields that the driver always adds."""

@@ -1,5 +1,5 @@
-"""Devices that are not in a node: ResourceSlices from a file that lists pools of them, for several
-or all nodes.
+"""Devices that are not in a node: ResourceSlices for several or all nodes, from a file that lists
+pools of such devices.
 
 A pool is a document ``{driver: camera.example.com, pool: yard, allNodes: true, devices: [...]}``.
 Instead of ``allNodes`` it can have a ``nodeSelector``, which is a map of labels or a NodeSelector.
@@ -46,7 +46,7 @@ class Network(Struct, frozen=True):
 
     slices: tuple[dict[str, Any], ...]
     notices: tuple[str, ...] = ()
-    """The fields that the release drops from them."""
+    """The fields that the release drops from the slices."""
 
     @property
     def pools(self) -> frozenset[tuple[str, str]]:

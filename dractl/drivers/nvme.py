@@ -28,8 +28,8 @@ class _Nvme(Known, frozen=True):
         comments: dict[str, str] = {}
         left_out: dict[str, str] = {}
         notices: list[str] = []
-        # The driver takes a namespace for that of a controller if the name of the namespace begins
-        # with the controller's name.
+        # The driver assigns a namespace to a controller if the namespace's name begins with the
+        # controller's name.
         disks = {
             space.name: space
             for controller in machine.nvme_controllers

@@ -1,9 +1,9 @@
 """Opaque configuration: the ``parameters`` that a driver accepts in claims and classes.
 
 Schemas are files of the pack of facts, written from each driver's API types and validation. They
-are JSON Schema, with ``since`` for a field that a version of the driver introduced, and
-``enumSince`` for such values. A driver checks its configuration only when a pod starts, so no
-component reports an error earlier.
+are JSON Schema. ``since`` is the version of the driver that introduced a field, and ``enumSince``
+has the versions that introduced values. A driver checks its configuration only when a pod starts,
+so no component reports an error earlier.
 """
 
 import ipaddress

@@ -108,8 +108,8 @@ NOTHING = Publication()
 
 
 def publication(rendering: Rendering, machine: Machine) -> Publication:
-    """Return the devices that ``rendering`` publishes for the functions of ``machine``; it was made
-    with the drivers' current releases.
+    """Return the devices that ``rendering``, made with the drivers' current releases, publishes for
+    the functions of ``machine``.
     """
     devices = tuple(_list_devices(rendering, machine))
     left_out = {

@@ -29,8 +29,8 @@ def numa_nodes(device: PciDevice, machine: Machine) -> dict[str, Any]:
 
 
 def numa_number(device: PciDevice | None) -> int | None:
-    """Return the number in ``numa_node`` of sysfs, as drivers publish it that copy it: -1 for a
-    function without a node. It is None if no source shows where the function is.
+    """Return the number in ``numa_node`` of sysfs, which some drivers publish unchanged: -1 for a
+    function without a node. None if no source shows where the function is.
     """
     if device is None:
         return -1
@@ -40,9 +40,9 @@ def numa_number(device: PciDevice | None) -> int | None:
 
 
 def numa_node(device: PciDevice | None) -> dict[str, Any]:
-    """Return the scalar form. A function without a node has no attribute, since -1 would match
-    every other -1; neither has a function whose address is not in the standard form (numa_linux.go
-    GetNUMANodeAttributeByPCIBusID).
+    """Return the scalar form. A function without a node gets no attribute, since -1 would match
+    every other -1. A function whose address is not in the standard form gets none either
+    (numa_linux.go GetNUMANodeAttributeByPCIBusID).
     """
     return {
         NUMA_NODE: device.numa_node

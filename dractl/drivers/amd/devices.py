@@ -127,8 +127,8 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
 
 
 def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
-    """Return the attributes that only 0.1 publishes. It publishes the module's version unchanged,
-    which the API server refuses if it has four parts or is empty. GetDriverVersion returns both
+    """Return the attributes that only 0.1 publishes. They include the module's version as it is;
+    the API server refuses a version that has four parts or is empty. GetDriverVersion returns both
     versions or neither.
     """
     module, source = unit.gpu.driver_version, unit.amd.source_version

@@ -14,9 +14,11 @@ from dractl.topology.machine import Machine, PciDevice
 
 
 def devices(machine: Machine) -> Iterator[dict[str, Any]]:
-    """Yield physical functions that are bound to vfio-pci, then virtual functions of GPUs that
-    AMD's gim driver has; both are sorted by IOMMU group as a string, then by address. Functions
-    without a group are not published. They have no productName, which comes from a file of amdgpu.
+    """Yield physical functions that are bound to vfio-pci, then virtual functions of GPUs that are
+    bound to AMD's gim driver.
+
+    Both are sorted by IOMMU group as a string, then by address. Functions without a group are not
+    published. The devices have no productName, which comes from a file of amdgpu.
     """
     amd_functions = [
         pci for pci in machine.pci_devices if pci.vendor == VENDOR and pci.iommu_group is not None

@@ -73,8 +73,8 @@ def start_fault(
 
 
 def nvml_fault(machine: Machine) -> str | None:
-    """Return the reason why NVML, or NVML for one GPU, does not answer at all; None if it answers
-    for all.
+    """Return the reason why NVML does not answer, or does not answer for one GPU; None if it
+    answers for all GPUs.
     """
     nvidia = machine.nvidia
     if nvidia is not None and nvidia.failure is not None:
