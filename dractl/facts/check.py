@@ -274,7 +274,7 @@ def dates_of_parts(pack: Pack) -> Iterator[tuple[str, str]]:
 
 
 def list_kubernetes_rows(known: Kubernetes) -> Iterator[tuple[str, str]]:
-    """Yield the file of releases, and those of its rows that were read before the file was."""
+    """Yield the file of releases, and each of its rows that was read before the file."""
     yield "Kubernetes", known.read
     rows = (
         *((f"gate {name}", row.read) for name, row in known.gates.items()),

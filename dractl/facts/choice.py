@@ -57,7 +57,7 @@ def use(path: str | None) -> tuple[str, ...]:
 
 def _check_pack(pack: Pack) -> Pack:
     """Return a pack from elsewhere after checking that every file in it can be decoded."""
-    # Imported here, since it needs the form of every file, and the built-in pack needs no check
+    # Imported here, since the check loads the form of every file, and the built-in pack needs none
     from dractl.facts.check import check
 
     check(pack)

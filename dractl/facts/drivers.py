@@ -111,7 +111,7 @@ class DeviceKind(Row, frozen=True, kw_only=True):
     """
 
     about: str
-    """Their name, in the plural."""
+    """The name of these devices, in the plural."""
     attributes: dict[str, str | int | bool]
     """The values that each of them has, by attribute."""
     lacks: tuple[str, ...] = ()
@@ -175,8 +175,8 @@ class InstalledClass(Row, frozen=True, kw_only=True):
 
 
 class Model(Row, frozen=True, kw_only=True):
-    """The driver's names for the devices with a PCI device id: the model, and the family if the
-    driver publishes one.
+    """The names that a driver has for devices with one PCI device id: the model, and the family if
+    the driver publishes one.
     """
 
     name: str
