@@ -1,3 +1,1 @@
-"""The handling of an input: files are read, and charts and kustomizations are rendered, all in this
-package.
-"""
+"""Reads files, and renders charts and kustomizations."""

@@ -147,7 +147,7 @@ class WorldDocuments:
         return name
 
     def _note_remote(self) -> None:
-        """Note once, with their names, the charts that are not in the repository."""
+        """Add one note with the names of the charts that are not in the repository."""
         charts = sorted({name for _, name in self._remote.values()})
         more = len(charts) - _MAX_NAMED_CHARTS
         names = ", ".join(charts[:_MAX_NAMED_CHARTS]) + (f" and {more} more" if more > 0 else "")

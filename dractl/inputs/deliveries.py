@@ -1,9 +1,9 @@
 """Deliveries: the objects that Flux and Argo CD apply from a repository.
 
 A *delivery* is the set of objects that one Flux Kustomization or Argo CD Application applies.
-Deliveries make others, as the Kustomization of a cluster makes the Kustomizations of its apps. The
-search starts at the deliveries that no other delivery makes: so each delivery gets the patches and
-the variables of the deliveries above it.
+Deliveries make other deliveries: the Kustomization of a cluster makes the Kustomizations of its
+apps. The search starts at the deliveries that no other delivery makes, so each delivery gets the
+patches and the variables of the deliveries above it.
 """
 
 import os
@@ -189,7 +189,7 @@ class DeliveryReader:
         return [*_make_worlds(applied, is_applied=True), *_make_worlds(others, is_applied=False)]
 
     def _find_strays(self, trees: Sequence[list[Delivery]], entries: Entries) -> frozenset[Key]:
-        """Return the appliers at the top of trees that nothing applies."""
+        """Return the appliers that are at the top of a tree and that nothing applies."""
         tops = [tree[0].applier for tree in trees]
         makers = frozenset(
             tree[0].applier.key

@@ -52,9 +52,9 @@ def find_folder(member: Member, path: Any, source_kind: str = "GitRepository") -
     """Return the folder of this repository that a path in an object names.
 
     The path starts at the root of the source (kustomize-controller docs/spec/v1/kustomizations.md,
-    Path), which for a GitRepository is the top of the repository. The files of an OCIRepository or
-    a Bucket can be those of any folder, and files outside of any repository show no top: there, the
-    root is the nearest folder above the object in which the path exists. Raises NotRenderable.
+    Path), which for a GitRepository is the top of the repository. An OCIRepository or a Bucket can
+    contain the files of any folder, and files outside of a repository show no top. In these cases,
+    the root is the nearest folder above the object in which the path exists. Raises NotRenderable.
     """
     name = os.path.normpath(os.path.join(os.sep, str(path or "."))).lstrip(os.sep) or "."
     if ".." in str(path).split("/"):
@@ -79,8 +79,8 @@ def find_kustomization_folder(member: Member) -> str:
 
 
 def find_missing_folder(member: Member) -> Path | None:
-    """Return the path, in a Kustomization, to the value that names a folder which does not
-    exist.
+    """Return the path of the value in a Kustomization that names an absent folder; None if all
+    folders exist.
     """
     if not is_kustomization(member):
         return None
@@ -241,7 +241,7 @@ def merge_values(document: Document, values: ReleaseValues) -> Document:
 
 
 def add_layers(document: Document, layers: Sequence[Document]) -> None:
-    """Add other files' documents to a new document that contains values of them."""
+    """Add the documents of other files to a new document that contains some of their values."""
     provenance = document.provenance
     document.provenance = replace(provenance, layers=(*provenance.layers, *layers))
 

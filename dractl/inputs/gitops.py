@@ -94,7 +94,7 @@ class _Appliers:
     ) -> Delivered:
         """Build the objects of some clusters.
 
-        Charts are rendered for the templates whose bytes ``may_concern`` the reader.
+        A chart is rendered only if ``may_concern`` is true for the bytes of one of its templates.
         """
         read = [
             WorldDocuments(world, self._files, self._reader, render, may_concern)

@@ -20,8 +20,8 @@ class Origins(Struct, frozen=True):
     """Owners and names of its remotes, such as ``acme/infra``; none if it has no remote."""
 
     def has(self, url: str) -> bool:
-        """Return False if a URL is the address of another repository; without remotes, no URL is
-        known to be one.
+        """Return False if a URL is the address of another repository. Without remotes this is never
+        known, so the result is True.
         """
         return not self.names or not url or _name(url) in self.names
 
