@@ -157,7 +157,7 @@ class Draft:
 
 
 class _SourcePlaces(Within):
-    """The locator of a draft: it asks for the position at which a value was written."""
+    """Finds the positions at which the values of a draft were written in the document."""
 
     def __init__(self, draft: Draft, document: Document) -> None:
         super().__init__(document)

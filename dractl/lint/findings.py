@@ -270,8 +270,8 @@ def _advice_on_patches(
 ) -> Iterator[Located]:
     """Yield the advice on patches.
 
-    CEL in a patch can be checked without the object that the patch changes. That a patch removes
-    a part of an object is seen only together with the object.
+    CEL in a patch can be checked without the object that the patch changes. The removal of a part
+    of the object can only be found together with the object.
     """
     for patch in patches:
         no_surroundings = Surroundings(Namespaces({}, frozenset()))

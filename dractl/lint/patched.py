@@ -1,4 +1,4 @@
-"""The losses of an object that a strategic merge patch of kustomize changes.
+"""The parts that an object loses through a strategic merge patch of kustomize.
 
 kustomize merges lists of maps by the merge keys of the OpenAPI schema (kyaml/openapi), and the
 lists of resource.k8s.io have none (``+listType=atomic`` in k8s.io/api/resource/v1/types.go): a list

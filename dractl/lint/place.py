@@ -211,8 +211,8 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
 
 
 def _misspelt_value(document: Document, advice: Advice) -> Position | None:
-    """Return the place, in another file, of a value that advice replaces as a whole: of the
-    variable that has the name of an object. A name that advice does not replace may be right.
+    """Return the place of a misspelt value that is written in another file, such as in a variable.
+    None unless advice replaces the whole value, since the value may otherwise be right.
     """
     fix = advice.fix
     if fix is None or fix.key or fix.span is not None or fix.path != advice.path or advice.key:

@@ -9,8 +9,8 @@ headings of :data:`HEADINGS`, below a head of lines ``key: value``:
 - ``rejects``: the kind of object that the server rejects, for pages without "Why is this bad"
   (:data:`REJECTED`).
 
-An "Example" that is a ``diff`` serves as "Use instead" too: each differing line is marked, and all
-other lines stand there once.
+An "Example" that is a ``diff`` serves as "Use instead" too: lines that differ are marked, and all
+other lines appear once.
 
 Advice of dractl's own is a module, ``dra722_misspelt_device_class.py``. Its docstring is the page,
 and it has these names:

@@ -19,7 +19,7 @@ KINDS = (
 )
 _MAX_DEPTH = 64
 PER_CLASS = f".deviceclass.{GROUP}/devices"
-"""The suffix of a class in a ResourceQuota's name for its devices."""
+"""The suffix after a class's name in the resource by which a ResourceQuota limits its devices."""
 
 
 def group(value: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
-"""Claims and classes with the same content as others without findings, as most are in a large
-repository.
+"""Saves the repeated judgement of claims and classes with equal content, of which a large
+repository has many.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _collect_advice(
 
 
 def _keys(run: Run) -> dict[Manifest, Hashable]:
-    """Return the claims and classes of a run, each with a key of everything that such rules depend
-    on.
+    """Return the claims and classes of a run, each with a key of everything on which a rule that
+    judges them by themselves depends.
     """
     versions = tuple(image_versions(run).items())
     keys: dict[Manifest, Hashable] = {

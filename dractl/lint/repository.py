@@ -251,8 +251,8 @@ class Names(Struct, frozen=True):
     used: Collection[Name]
     """The names that it uses."""
     through: Mapping[str, Collection[Name]]
-    """The names that the defining files use in turn, so that users of their objects need them as
-    well.
+    """The names that each defining file uses itself, by file: whoever uses its objects needs these
+    names as well.
     """
     undecided: Sequence[str]
     """The files that may define objects of any name."""
@@ -614,8 +614,8 @@ class _NeededFiles:
         self._found.update(reached)
 
     def add_named(self, wanted: Iterable[Name]) -> None:
-        """Add the files with the objects of these names, and the files with the objects that these
-        use in turn.
+        """Add the files that define these names, and the files that define the names which their
+        objects use in turn.
         """
         definitions: dict[Name, list[str]] = {}
         for path, part in self._parts.items():

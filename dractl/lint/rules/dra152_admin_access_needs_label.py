@@ -49,7 +49,8 @@ def check(run: Run) -> Found:
         if run.target.has("admin-access-kubernetes-io")
         else "resource.k8s.io"
     )
-    # None is among them if a namespace has the label: the object may be meant for it.
+    # ``namespaces`` contains None if some namespace has the label: an object that names no
+    # namespace may be meant for that one.
     lacking = bool(run.namespaces) and None not in run.namespaces
     for claim, request in run.requests if run.target.enabled("DRAAdminAccess") else ():
         namespace = claim.subject.namespace

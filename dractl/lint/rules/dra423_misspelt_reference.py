@@ -217,7 +217,7 @@ def _advise_on_name(run: Run, subject: Manifest, path: Path, name: str, names: _
         yield from list(_nearest(subject, path, kind, name, names)) or [unapplied]
         return
     if any(may_share_namespace(candidate, subject) for candidate in run.find_anywhere(kind, name)):
-        return  # it is not clear which of them is meant
+        return  # it is not clear which object is meant
     for right, other in _FIELDS.items():
         near = [
             candidate

@@ -96,8 +96,8 @@ def check(run: Run) -> Found:
 
 
 def _requests(run: Run, claim: Claim, config: Configuration) -> list[Request]:
-    """Return the requests that a configuration applies to: those for the driver's devices, and
-    those of unknown classes that it names.
+    """Return the requests that a configuration applies to: requests for the driver's devices, and
+    requests that the configuration names although their class is unknown.
     """
     requests = []
     for request in claim.targets(config.requests):

@@ -82,7 +82,9 @@ def check(run: Run) -> Found:
 def _find_unbound_alternative(
     group: Sequence[Request], bound: AbstractSet[object]
 ) -> Request | None:
-    """Return the first alternative after a bound one that the constraint does not name."""
+    """Return the first alternative that the constraint does not name and that follows a named
+    one.
+    """
     is_bound = [request.path in bound for request in group]
     start = is_bound.index(True)
     return next(

@@ -70,5 +70,5 @@ def _value(capacity: object) -> object:
 
 def _sign(value: object) -> int:
     amount = quantity(value)
-    # The decoder reports what is no quantity, so it counts as positive here.
+    # The decoder reports a value that is not a quantity, so such a value counts as positive here.
     return amount.sign() if amount is not None else int(value is not None)
