@@ -25,7 +25,7 @@ def site_attributes_of(driver: str) -> frozenset[str]:
 
 @cache
 def site_attributes() -> frozenset[str]:
-    """Return these attributes for all known drivers."""
+    """Return the attributes, of all known drivers, that a described machine cannot know."""
     return frozenset[str]().union(*map(site_attributes_of, facts.names()))
 
 

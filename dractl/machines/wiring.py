@@ -1,4 +1,4 @@
-"""Devices of a described machine of which no source says where they are."""
+"""Devices of a described machine whose place no source shows."""
 
 from msgspec.structs import replace
 
@@ -11,8 +11,8 @@ _ROOT = "pci0000:00"
 def place_together(machine: Machine) -> Machine | None:
     """Return the machine as if its devices of unknown place shared a PCIe root and a NUMA node.
 
-    Return None if the place of each device is known. What a driver publishes differently of this
-    machine depends on the place.
+    Return None if the place of each device is known. Everything that a driver publishes differently
+    for the returned machine depends on the unknown places.
     """
     if not machine.described or all(device.path for device in machine.pci_devices):
         return None
