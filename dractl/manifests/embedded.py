@@ -41,8 +41,8 @@ def objects_within(document: Document, group: str) -> Iterator[Document]:
 
 
 def _body(raw: Document) -> Document:
-    """Return the object that an entry of ``rawResources`` describes, whose ``spec`` contains all
-    its fields except the metadata: this is how bjw-s' common chart did it before it had
+    """Return the object that an entry of ``rawResources`` describes. All fields of the object
+    except its metadata are in the entry's ``spec``, a form that bjw-s' common chart had before
     ``manifest`` (charts/library/common/templates/classes/_rawResource.tpl). An entry that is
     complete by itself is left alone.
     """

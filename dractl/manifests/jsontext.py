@@ -118,7 +118,7 @@ class _SharedValues(Struct):
 
 
 def _share_parts(item: Any, shared: _SharedValues) -> Any:
-    """Return an item of a list that shares the parts likely to be equal with earlier items."""
+    """Return an item in which parts that equal parts of earlier items are the same objects."""
     if not isinstance(item, dict):
         return item
     spec, status = item.get("spec"), item.get("status")
@@ -150,9 +150,9 @@ def _share_parts_of_device(device: dict[str, Any], index: int, shared: _SharedVa
 
 
 def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
-    """Return the attributes of a device; most have the same texts as those of an earlier device at
-    this index of a slice, and share their values. Others are compared by their text, since True
-    equals 1 in Python.
+    """Return the attributes of a device, with values that are shared with earlier devices. Most
+    attributes have the same strings as those of an earlier device at this index of a slice. Other
+    attributes are compared by their text, since True equals 1 in Python.
     """
     like, written = shared.likes.get((index, len(attributes)), ({}, ()))
     is_alike = list(like) == list(attributes)

@@ -63,7 +63,7 @@ _ABOUT_DRIVERS = (
 """Names in further objects that matter: objects that add attributes, values of a chart with gates
 of the NVIDIA driver, quotas of Kueue, and priorities and settings for Cluster Autoscaler.
 """
-# adminAccess depends on their labels
+# The labels of a namespace decide whether its claims may use adminAccess
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""
 APPLIER_GROUPS = ("kustomize.toolkit.fluxcd.io/", "argoproj.io/")
 """Groups of objects that apply others to a cluster, of Flux and Argo CD."""
@@ -161,7 +161,7 @@ def load_readable(
 
 
 class Examined(Struct, frozen=True):
-    """A file that was read, and the signs of its concern that its bytes show."""
+    """A file that was read, with the facts that a search of its bytes shows."""
 
     content: Content
     is_meant: bool
@@ -367,12 +367,12 @@ def _render_without_helm(
         elif "{{" in source.text:
             hint = None if rendered.why else rendering_hint(chart)
             yield Skipped(source.name, _skip_reason(rendered), hint)
-        else:  # this is its rendering with any values
+        else:  # a template without {{ renders to itself
             yield from _file_documents(source, meant=False, names=True, definitions=definitions)
 
 
 def _skip_reason(rendered: Rendered) -> str:
-    """Say why a template is skipped; without a reason, no program could render it."""
+    """Return the reason why a template is skipped; None in ``why`` means that helm is absent."""
     if rendered.why is None:
         return "a template of a Helm chart, and helm is not installed"
     return rendered.why or "a template of a Helm chart"

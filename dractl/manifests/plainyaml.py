@@ -1,8 +1,9 @@
 """The plain part of YAML, in which most manifests are written, at three times the speed of
 libyaml's nodes.
 
-Block mappings and lists with one space after the dash, scalars that end on their line, literal
-blocks (``|``), short flow collections of words, and documents that are a flow mapping in one line.
+This part consists of block mappings and lists with one space after the dash, scalars that end on
+their line, literal blocks (``|``), short flow collections of words, and documents that are a flow
+mapping in one line.
 :func:`read` recognizes everything else (anchors,
 tags, merge keys, escapes, folded strings, duplicate keys, any error) and leaves it to
 :mod:`dractl.manifests.yamltext`, which asks libyaml. Both return the same value for every text,

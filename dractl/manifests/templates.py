@@ -50,8 +50,9 @@ def add_templates(paths: Sequence[str]) -> list[str]:
 
 
 def _templates_that_use(path: str) -> str | None:
-    """Return the templates of a chart if all of them may use a file: its values, also those in
-    ``ci/``, its ``Chart.yaml``, and templates that begin with ``_``.
+    """Return the folder of a chart's templates if all templates may use a file: a file of values,
+    also in ``ci/``, the ``Chart.yaml``, or a template whose name begins with ``_``. None for other
+    files.
     """
     folder, name = os.path.split(path)
     if name.startswith("_"):

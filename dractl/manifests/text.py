@@ -71,7 +71,7 @@ def brackets_nest_deeply(text: str, start: int = 0, end: int | None = None) -> b
     """Return True if the brackets of a part may nest deeper than MAX_DEPTH. False is certain, but
     strings with brackets can cause a wrong True.
 
-    All characters except brackets are deleted. Then the innermost pairs are deleted ``limit``
+    All characters except brackets are deleted. Then the innermost pairs are deleted MAX_DEPTH
     times; each step is one pass in C.
     """
     end = len(text) if end is None else end

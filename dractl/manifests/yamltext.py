@@ -361,7 +361,7 @@ class YamlLocator:
         return self._span(node)
 
     def _entry(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
-        """Return the child for a path step: its key's node (None in a list) and its own."""
+        """Return two nodes for a path step: the key (None in a list) and the value."""
         if isinstance(step, str):
             return self._children(node).get(step) if node.id == "mapping" else None
         if node.id == "sequence" and 0 <= step < len(node.value):
