@@ -50,7 +50,7 @@ def classes_for(
 
 
 def _list_installed_classes(driver: str, target: Target) -> tuple[dict[str, Any], ...]:
-    # The driver's installation includes the class of EFA devices
     """Return the classes that a driver's installation includes."""
+    # On AWS, the installation of dra.net also includes a class for EFA devices.
     settings = {driver: {"cloud": "aws"}} if driver == "dra.net" else {}
     return find(driver).device_classes(Options("node", target, settings=settings))

@@ -51,7 +51,7 @@ class MigratedFile(Struct, frozen=True):
     resources: frozenset[str]
     """The device plugins' resources that its pods ask for."""
     pods: tuple[PodSpec[Document], ...] = ()
-    """Its pod specifications, and those that its patches are about."""
+    """The pod specifications in the file, and the pod specifications that its patches change."""
 
 
 class Migration:
@@ -185,7 +185,7 @@ class Migration:
                 )
             else:
                 after = _edit_yaml(content, pods, added)
-        # Such as JSON within YAML, or NaN.
+        # The document has JSON within YAML, or NaN, for example.
         except (KeyError, IndexError, TypeError, ValueError, Unclear, NoPlace, NotJson):
             return None
         expected = [*values.values(), *(template.value for template in added)]

@@ -177,7 +177,7 @@ def plan(
 
 
 def _remove_keys(keys: Iterable[Path], lists: Iterable[Prepend]) -> Iterator[Remove]:
-    """Yield the removal of keys; if there is a list for a key, it gets the key's comments."""
+    """Yield the removal of keys. If a list is inserted for a key, the list gets its comments."""
     commented = [prepended.path for prepended in lists if prepended.comment]
     for key in keys:
         yield Remove(key, any(key[: len(above)] == above for above in commented))
