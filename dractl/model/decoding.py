@@ -48,12 +48,12 @@ def decode(value: Mapping[str, Any], origin: str = "") -> Object:
     """Return the object as resource.k8s.io/v1 or core/v1 defines it, from any version of it
     (``v1beta1`` claims, ...).
 
-    Unknown fields are ignored and nothing is defaulted. DecodeError, with the path in v1, for a
-    value that does not fit its place and, before it, ``origin``; the parts of a device are decoded
-    when they are read.
+    Unknown fields are ignored and nothing is defaulted. Raises DecodeError for a value that does
+    not fit its place; the message names ``origin`` and the path in v1. The parts of a device are
+    decoded when they are read.
     """
     root: Path = (Origin(origin),) if origin else ()
-    Reader(value, root)  # or the document is not an object
+    Reader(value, root)  # raises DecodeError if the document is not an object
     read = _kind(value)
     if read is None:
         raise DecodeError(

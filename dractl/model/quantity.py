@@ -322,8 +322,8 @@ class Quantity:
 class SaturatingQuantity(Quantity):
     """A quantity as Kubernetes calculates with it and prints it from 1.38 on.
 
-    Beyond int64 an integer is the nearest int64, a negative number is rounded away from zero,
-    integers of 19 digits are no decimals, and no power of ten is lost when it is printed
+    An integer beyond int64 becomes the nearest int64, and a negative number is rounded away from
+    zero. Integers of 19 digits are not stored as decimals, and printing loses no power of ten
     (kubernetes#138510, #140459, #141305, #141937, #141938).
     """
 
@@ -339,8 +339,8 @@ class SaturatingQuantity(Quantity):
         return saturating
 
     def _to_scale(self, scale: int) -> int:
-        """Return the nearest int64, away from zero (AsScaledInt64 of amount.go and
-        scale_int.go).
+        """Return the number in this scale, rounded away from zero, or the nearest int64 if it is
+        beyond int64 (AsScaledInt64 of amount.go and scale_int.go).
         """
         shift = self._exponent - scale
         if shift < 0:

@@ -1,8 +1,8 @@
 """Reads the values of a JSON-like mapping as the Go types into which the API decodes them.
 
-Lenient like Go's encoding/json: unknown fields are ignored, null is absent, a null list item is an
-empty one, a float without a fraction is an integer. Any other mismatch is a :class:`DecodeError`
-with its path.
+The reader is as lenient as Go's encoding/json: unknown fields are ignored, null counts as absent, a
+null list item as an empty one, and a float without a fraction as an integer. Any other mismatch is
+a :class:`DecodeError` with its path.
 """
 
 from __future__ import annotations

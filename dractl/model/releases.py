@@ -114,7 +114,7 @@ def is_newer(text: str) -> bool:
 
 
 def caveat(text: str | None) -> str | None:
-    """Return a caveat if ``text`` names a release whose rules are not known; None if they are
+    """Return a caveat if ``text`` names a release with unknown rules; None if its rules are
     known.
     """
     if text is None:

@@ -46,8 +46,8 @@ class DeviceToleration(APIType, frozen=True):
 
 
 class DeviceTaintSelector(Struct, frozen=True):
-    """A device is selected if every field that is not None equals its own. Up to 1.34, there are
-    also a class name, whose selectors must match, and CEL expressions.
+    """Selects the devices that have the same value in every field that is not None. Up to 1.34,
+    there are also a class name, whose selectors must match, and CEL expressions.
     """
 
     driver: str | None = None
