@@ -72,7 +72,7 @@ def cell(text: str, kind: str = "") -> str:
 
 
 def prose(text: str) -> str:
-    """Return plain text with what stands between backquotes as code."""
+    """Return plain text as HTML in which the parts between backquotes are code."""
     return _QUOTED.sub(r"<code>\1</code>", escape(text))
 
 

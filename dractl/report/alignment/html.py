@@ -28,7 +28,9 @@ STYLE = """
 
 
 def alignment_section(alignments: Sequence[Alignment]) -> Iterator[str]:
-    """Yield the alignments of one subject: its levels above the best ones, and the pairs."""
+    """Yield the alignments of one subject: a table of its levels and the best ones, and the
+    pairs.
+    """
     for alignment in alignments:
         quality = escape(describe_quality(alignment))
         yield f"<h2>{title(alignment)} <small class=soft>{quality}</small></h2>"

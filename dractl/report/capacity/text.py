@@ -362,8 +362,8 @@ def wide(
 
 
 def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False) -> str:
-    """Return how many copies fit, where, the obstacles of the next one, and the unused devices;
-    with ``every``, nothing of this is shortened.
+    """Return how many copies fit and where, the obstacles of the next copy, and the unused devices.
+    With ``every``, no list is shortened.
     """
     copies = report.fit
     fits_enough = report.count >= (report.replicas or 1)
@@ -520,8 +520,8 @@ class _NodeLine(Struct, frozen=True):
 
 
 def _nodes(found: Fit, *, every: bool) -> list[str]:
-    """Return the nodes by their number of copies, with the alignment of these and the room that
-    remains.
+    """Return the nodes by their number of copies, with the alignment of the copies and the
+    remaining room.
 
     Nodes without a copy are left out, unless no node has one, or with ``every``.
     """

@@ -74,8 +74,8 @@ def summarize(matrix: Matrix, release: str) -> str:
 
 
 def name_unserved(matrix: Matrix) -> str:
-    """Return the sentence that names the subjects that no machine serves, and those of which that
-    is unknown; empty if there are none.
+    """Return the sentence that names the subjects that no machine serves, and the subjects for
+    which this is unknown; empty if there are neither.
     """
     undecided = matrix.undecided
     unserved = [subject for subject in matrix.unserved if subject not in undecided]

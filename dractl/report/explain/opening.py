@@ -22,7 +22,7 @@ def lines(e: Explanation) -> list[str]:
     The first line has at most 77 columns if the sentence has a clause that is short enough.
     """
     first, *others = split_clauses(e.clauses) if e.clauses is not None else [e.headline]
-    if others and _SUBCLAUSE.match(others[0]):  # it continues the first line
+    if others and _SUBCLAUSE.match(others[0]):  # the subclause continues the first line
         clause, *following = others
         return [f"{first},", _add_count(clause, e), *following]
     return [_add_count(first, e), *others]

@@ -38,8 +38,8 @@ def table(
     """Return a row for each answer with its first reason, one for the first fix that several
     answers have in common, and a summary. On a terminal of ``screen`` lines no line is wider than
     the canvas. Messages are wrapped, and shortened only if the table would not fit on the terminal
-    with the prompt. If it still does not fit, fixes are left out, those for the fewest pods first,
-    and then the empty line above the summary.
+    with the prompt. If the table still does not fit, fixes are left out, fixes for the fewest pods
+    first, and then the empty line above the summary.
     """
     answers = _group_by_fix(answers)
     columns = _Columns.of(answers, canvas, now, screen)

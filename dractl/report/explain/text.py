@@ -25,7 +25,7 @@ from dractl.report.plain import plural, printable, wrap
 from dractl.views import age
 
 MAX_EXPECTED_NODES = 4
-"""Maximum number of NodePools in the section about coming nodes."""
+"""Maximum number of NodePools in the section about nodes that an autoscaler would launch."""
 
 _EVERYTHING = 1 << 30
 _NODES = 8  # maximum lines about nodes on one screen
@@ -247,8 +247,8 @@ def _list_further_obstacles(reasons: Sequence[Reason], canvas: Canvas, most: int
 
 
 def _funnel(stages: Sequence[FunnelStage], canvas: Canvas) -> Iterator[str]:
-    """Yield a line for each stage: the demand, the devices that remain, and the values of the
-    others.
+    """Yield a line for each stage: its name, the devices that remain, and the reasons for losing
+    the others.
     """
     headings = [clean_text(stage.heading or f"request {stage.request}", canvas) for stage in stages]
     wide = max((len(heading) for heading in headings if len(heading) <= _HEADING), default=0)

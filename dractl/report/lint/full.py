@@ -21,8 +21,8 @@ def render(report: Report, canvas: Canvas) -> str:
 
 
 def explain_hint(report: Report) -> str:
-    """Return the hint that says where to read about rules whose page has no address; empty if there
-    are none.
+    """Return the hint on where to read about rules whose page has no address; empty if all pages
+    have one.
     """
     codes = sorted(
         {finding.code for finding in report.findings if not registry.rule_of(finding.code).page}

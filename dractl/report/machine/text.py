@@ -426,8 +426,8 @@ def driver_list(publication: Publication) -> str:
 
 
 def alignment_lines(machine: Machine, publication: Publication) -> list[str]:
-    """Return the alignments that claims can and cannot get on this node; what they cannot get is
-    not known of a described machine whose wiring is unknown.
+    """Return the alignments that claims can and cannot get on this node. For a described machine
+    with unknown wiring, the alignments that claims cannot get are unknown.
     """
     is_wired = all(pci.path for pci in machine.pci_devices)
     return [

@@ -42,7 +42,7 @@ def _details(finding: Finding) -> Iterator[str]:
         yield abbreviate(names, _MAX_OBJECTS)
     if finding.fix:
         yield f"<span class=strong>fix</span> {escape(finding.fix)}"
-    if finding.owner and not finding.owner.startswith("namespace "):  # names show it
+    if finding.owner and not finding.owner.startswith("namespace "):  # the names show a namespace
         yield f"<span class=strong>owner</span> {escape(finding.owner)}"
     source = ", ".join(filter(None, (finding.source, finding.date)))
     if source:

@@ -133,7 +133,7 @@ def _finding(finding: Finding, canvas: Canvas, *, every: bool) -> list[str]:
         + first.lstrip(),
         *further_lines,
     ]
-    # the names of the objects contain it already
+    # the names of the objects already contain a namespace
     owner = None if (finding.owner or "").startswith("namespace ") else finding.owner
     source = ", ".join(filter(None, (finding.source, finding.date))) if every else ""
     sides = (finding.earlier, finding.later) if every else (None, None)
