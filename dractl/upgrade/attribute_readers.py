@@ -60,7 +60,7 @@ class Use(Struct, frozen=True):
 
     @property
     def never_fits(self) -> bool:
-        """True if it fits in no cluster, neither before nor after."""
+        """True if the subject fits in neither cluster, neither before the upgrade nor after it."""
         return not any(one.fits for one in (*self.before, *self.after))
 
 
@@ -70,11 +70,11 @@ class Affected(Struct, frozen=True):
     reader: Reader
     """The object."""
     reads: tuple[tuple[Read, AttributeRead], ...]
-    """The places that read them, and the form in which each is reported."""
+    """The places that read changed attributes or capacities, each with its reported form."""
     before: frozenset[str] | None
     """Devices that its selectors on changed attributes match; None if it has no such selector."""
     after: frozenset[str] | None
-    """Devices that they match with the later version."""
+    """Devices that the same selectors match with the later version."""
     is_unseen: bool = False
     """True if the input has no device of the driver."""
 
@@ -87,7 +87,7 @@ class Affected(Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """True if it reads an attribute or capacity whose new value is unknown."""
+        """True if the object reads an attribute or capacity whose new value is unknown."""
         return any(shown.change in UNKNOWN_VALUES for _, shown in self.reads)
 
 
@@ -154,7 +154,7 @@ def _find_matching_devices(
     return frozenset(names)
 
 
-# -- effects on them --
+# -- effects on the readers --
 
 
 class _FindingKey(Struct, frozen=True):

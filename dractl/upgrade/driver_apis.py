@@ -49,7 +49,7 @@ class Drivers(Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all of them."""
+        """The names of all drivers of the input."""
         return frozenset((*(one.name for one in self.speakers), *self.silent))
 
 

@@ -1,4 +1,6 @@
-"""The upgrade of one driver: the slices after it, and its effect on the objects that read them."""
+"""The upgrade of one driver: the slices after it, and the effect on objects that read the
+slices.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """Slices of two versions of a driver, and their differences.
 
-A known machine is rendered with each version; elsewhere the present slices are changed by the
-catalogue's rows for the versions between.
+A known machine is rendered with each version. For other nodes, the present slices are changed by
+the catalogue's rows for the versions in between.
 """
 
 from collections import defaultdict
@@ -104,8 +104,8 @@ _Shape = tuple[frozenset[str], str, bool]
 
 
 def _shape(device: Device) -> _Shape:
-    """Return what a version determines about a device: the names of its attributes, its type, and
-    whether it is a partition.
+    """Return the facts about a device that depend on the driver's version: the names of its
+    attributes, its type, and whether it is a partition.
     """
     is_partition = bool(device.fields.get("consumesCounters"))
     return frozenset(device.attributes), device.attribute_text("type"), is_partition

@@ -186,8 +186,8 @@ def _equivalents(driver: str, name: str, proof: Proof) -> Iterator[str]:
 
 
 def _rank(name: str, other: str) -> tuple[Any, ...]:
-    """Return a key that sorts names by similarity, the most similar first, since the values of
-    other attributes may correspond by chance.
+    """Return a key that sorts names by similarity, the most similar first. The values of attributes
+    with other names may correspond only by chance.
     """
     bare, other_bare = name.rpartition("/")[2], other.rpartition("/")[2]
     similar = SequenceMatcher(None, bare, other_bare).ratio()

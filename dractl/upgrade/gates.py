@@ -121,7 +121,7 @@ def _parse_flag(text: str) -> dict[str, bool]:
     return values
 
 
-# -- effects of a later release on them --
+# -- effects of a later release on gates --
 
 
 def differences(settings: Iterable[GateSetting], before: str, after: str) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ class NewDevices(Struct, frozen=True):
     example: Device
     """A device with every property that is known of the kind."""
     condition: Program
-    """A selector that matches them."""
+    """A selector that matches the devices of the kind."""
     decided_fields: frozenset[Field]
     """The parts of a device whose values, or absence, are known for all devices of the kind."""
 
@@ -96,7 +96,9 @@ def _literal(value: str | int | bool) -> str:
 def describe_new_devices(
     new_devices: Iterable[NewDevices], nodes: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield the kinds that the present slices do not show, about the nodes of the driver."""
+    """Yield a finding for each kind that the present slices do not show; ``nodes`` are the
+    driver's.
+    """
     for each in new_devices:
         kind = each.kind
         condition = f" {kind.when}" if kind.when else ""

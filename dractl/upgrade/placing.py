@@ -47,7 +47,7 @@ class Applicant(Struct, frozen=True):
     runs: bool = False
     """True if the pods have a node; the outcome is then the one after recreating a pod."""
     about: str = ""
-    """The words that begin the sentence about it."""
+    """The words that begin the sentence about the subject."""
     is_unused: bool = False
     """True if no pod or claim uses the lost devices now."""
 

@@ -33,7 +33,7 @@ class Platform(Struct, frozen=True):
     programs: tuple[InstalledProgram, ...]
     """Programs that read claims."""
     live: PlatformObjects = PlatformObjects()
-    """The objects of this kind that were read from a live cluster."""
+    """The roles, webhooks and admission policies of a live cluster."""
 
     def differences(
         self, items: Iterable[Input], before: Target, after: Target
