@@ -221,8 +221,8 @@ def driver_name(rule: str, place: Place, target: Target) -> Iterator[Violation]:
 def driver_name_as_declared(rule: str, place: Place, target: Target) -> Iterator[Violation]:
     """Yield the violations in a driver's name, for which 1.37 also has a generated rule.
 
-    Unlike the older rule, it does not convert the name to lower case first, which turns some
-    letters into ASCII.
+    The older rule first converts the name to lower case, which turns some letters into ASCII; the
+    generated rule does not.
     """
     wrong = list(driver_name(rule, place, target))
     yield from wrong

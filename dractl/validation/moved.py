@@ -66,4 +66,4 @@ UNWRAPPED: Final = frozenset(
         ("PodResourceClaim", "source"),
     }
 )
-"""Fields of :data:`MOVED` that were wrappers. Their content now belongs where they were."""
+"""Fields of :data:`MOVED` that were wrappers; their content now takes their place."""

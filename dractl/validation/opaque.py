@@ -55,8 +55,8 @@ def json_object(rules: tuple[str, str], place: Place, limit: int | None) -> Iter
 def json_length(value: Any) -> int:
     """Return the length in bytes of the value as compact JSON, as sigs.k8s.io/yaml writes it.
 
-    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. It uses an explicit
-    stack, since parameters can be nested deeper than Python's calls.
+    Go writes ``<``, ``>``, ``&`` and two line separators as six bytes each. The function has an
+    explicit stack, since parameters can be nested deeper than Python's calls.
     """
     total = 0
     stack: list[Any] = [value]

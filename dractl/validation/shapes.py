@@ -2,7 +2,7 @@
 decodes.
 
 A shape traverses a value as ``sigs.k8s.io/json`` does with strict fields: names are case-sensitive,
-``null`` means "not set", and after a wrong type it continues with the next value.
+``null`` means "not set", and a wrong type does not end the traversal.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "ResourceClaimTemplate": ("spec", "spec"),
     "DeviceClass": ("spec",),
 }
-"""The path of the part that is often equal in many objects: the spec of a claim, also inside a
-template, and the spec of a class.
+"""The path of the part that many objects have in common, by kind: the spec of a claim, also inside
+a template, and the spec of a class.
 """
 
 _Part = tuple[str, bool, bytes]
