@@ -18,7 +18,7 @@ def damage() -> tuple[type[Exception], ...]:
     # tarfile and zipfile do not catch these for hostile headers; NotImplementedError and
     # RecursionError are RuntimeErrors.
     builtin = (OSError, EOFError, ValueError, OverflowError, RuntimeError)
-    # Both unpack zstd from this version on, if Python was built with it
+    # tarfile and zipfile unpack zstd from 3.14 on, if Python was built with it
     if sys.version_info >= (3, 14):
         try:
             from compression.zstd import ZstdError

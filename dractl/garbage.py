@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ALLOCATIONS = 300_000
-"""The number of objects that may be frozen after a collection before the next one."""
+"""The number of objects that may be frozen before garbage is collected again."""
 _survivors = 100_000
 """The number of frozen objects that the last collection left; at first, those of modules and
 classes.
