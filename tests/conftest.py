@@ -1,5 +1,6 @@
-"""What all tests share: an environment that says nothing about colours, widths, locales or settings, and where the
-conformance data lies."""
+"""Fixtures that all tests share: an environment without colours, widths, locales and settings, and
+the location of the conformance data.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What the caller's shell, terminal or CI says to dractl (many set FORCE_COLOR): tests set what they are about.
+# Variables by which the caller's shell, terminal or CI would change dractl's output (many set
+# FORCE_COLOR).
 _FOR_DRACTL = ("COLUMNS", "LANG", "NODE_NAME", "NO_COLOR", "PCIDB_PATH", "PYTHONIOENCODING", "TERM")
 _FOR_TESTS = ("DRACTL_FUZZ", "DRACTL_ORACLE_DIR", "DRACTL_SEED", "DRACTL_SHARED")
 for _name in set(os.environ) - set(_FOR_TESTS):
@@ -29,26 +31,31 @@ SAMPLE_DIR = ROOT / "tests" / "data" / "recorded"
 
 
 def whole_dir() -> Path | None:
-    """The folder with all recorded data, machines and oracles: ``$DRACTL_SHARED``, else ``../shared`` beside the
-    repository. ``DRACTL_SHARED=tests/data/recorded`` asks for the sample."""
+    """Return the folder with all recorded data, machines and oracles: ``$DRACTL_SHARED``, else
+    ``../shared`` beside the repository. ``DRACTL_SHARED=tests/data/recorded`` selects the sample.
+    """
     named = os.environ.get("DRACTL_SHARED")
     found = Path(named) if named else ROOT.parent / "shared"
     return found if (found / "conformance").is_dir() and found.resolve() != SAMPLE_DIR else None
 
 
 def shared_dir() -> Path:
-    """The recorded verdicts: all of them where they are, else the sample that every checkout has."""
+    """Return the folder of recorded verdicts: of all verdicts if they are here, else of the sample
+    that every checkout has.
+    """
     return whole_dir() or SAMPLE_DIR
 
 
 WHOLE = whole_dir() is not None
 SAMPLE = 20 if WHOLE else 1
-"""The default run takes every 20th recorded verdict, or the whole sample of the checkout."""
+"""The default run compares every 20th recorded verdict, or the whole sample of the checkout."""
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests leave nothing in the user's cache. The programs of the oracles, which lie there, are found all the same."""
+    """Give tests a cache of their own. The programs of the oracles are still found in the user's
+    cache.
+    """
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(
@@ -65,7 +72,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def whole() -> Path:
-    """Return the whole data: machines, the servers' OpenAPI, oracles."""
+    """Return the folder of all data: machines, the servers' OpenAPI, oracles."""
     found = whole_dir()
     if found is None:
         pytest.skip(
@@ -85,7 +92,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect all but every N-th live test of each module, as ``--one-in`` says."""
+    """Deselect all but every N-th live test of each module, where N is the value of
+    ``--one-in``.
+    """
     step = config.getoption("--one-in")
     positions: Counter[Path] = Counter()
     chosen, others = [], []
@@ -99,8 +108,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line that says how many recorded verdicts were compared: tests report theirs with
-    ``record_property("cases", n)``."""
+    """Print how many recorded verdicts were compared. Tests report their number with
+    ``record_property("cases", n)``.
+    """
     reports = [
         r for outcome in ("passed", "failed") for r in terminalreporter.stats.get(outcome, [])
     ]

@@ -1,4 +1,4 @@
-"""A repository for Flux with a chart of its own, which every command that takes manifests reads."""
+"""A repository for Flux with its own chart, for tests of all commands that take manifests."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ FILES = {
 def write_repository(
     folder: Path, *, secret: str = "x", encoded: str = "eA==", is_reversed: bool = False
 ) -> None:
-    """Write the files, with secrets, in an order or in the opposite one, and a stand-in for helm in
-    ``bin`` beside them.
+    """Write the files with secrets, and a stand-in for helm in ``bin`` beside them. With
+    ``is_reversed``, the files are written in the opposite order.
     """
     (folder / ".git").mkdir(parents=True)
     for name, text in sorted(FILES.items(), reverse=is_reversed):

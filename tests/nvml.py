@@ -1,7 +1,8 @@
-"""The NVML library of the tests (tests/data/nvml/nvml.c), compiled once, and a Machine probed with it.
+"""Compiles the NVML library of the tests (tests/data/nvml/nvml.c) once, and probes a Machine with
+it.
 
-pynvml loads ``libnvidia-ml.so.1`` by name, so each probe is a process of its own with the library on its path:
-pynvml's own ctypes code runs.
+pynvml loads ``libnvidia-ml.so.1`` by name, so each probe is a separate process with the library on
+its path. In this way, pynvml's own ctypes code is tested too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ json.dump(snapshot.to_json(probe(root, enumerator=SysfsWalker(root))), sys.stdou
 
 
 def compiler() -> str:
-    """The C compiler; the test is skipped, visibly, without one."""
+    """Return the C compiler. Without one, the test is skipped."""
     found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if found is None:
         pytest.skip(
@@ -47,7 +48,7 @@ def compiler() -> str:
 
 
 def build(folder: Path, *flags: str) -> Path:
-    """``libnvidia-ml.so.1`` in ``folder``."""
+    """Compile ``libnvidia-ml.so.1`` into ``folder``, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [
         compiler(),
@@ -64,7 +65,9 @@ def build(folder: Path, *flags: str) -> Path:
 
 
 def probe(tree: Path, library: Path | None, **answers: object) -> Machine:
-    """The Machine of ``tree`` with the library in ``library`` (None: none at all) answering as ``answers`` say."""
+    """Return the Machine of ``tree``, probed with the library in ``library`` (None: without a
+    library), which returns ``answers``.
+    """
     environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
     environment["LD_LIBRARY_PATH"] = str(library or "/nonexistent")
     environment |= {f"FAKE_NVML_{name.upper()}": str(value) for name, value in answers.items()}

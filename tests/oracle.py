@@ -1,4 +1,6 @@
-"""A running Kubernetes control plane to ask, where the programs of ``$DRACTL_SHARED/oracle`` are built."""
+"""Runs a Kubernetes control plane to compare with, if the programs of ``$DRACTL_SHARED/oracle`` are
+built.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ CLUSTER_SCOPED = {
 PLURALS = {"DeviceClass": "deviceclasses"}
 
 
-# cluster.py with further API versions switched on.
+# Starts cluster.py with further API versions switched on.
 _WITH_APIS = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -49,10 +51,11 @@ def control_plane(
     scheduler: bool = False,
     apis: str = "",
 ) -> Iterator[Any]:
-    """A kube-apiserver of a release with all its versions switched on; skips the test where it is not built.
+    """Start a kube-apiserver of a release with all its API versions; skip the test if it is not
+    built.
 
-    ``scheduler``: with kube-scheduler and the controllers of claims. ``apis``: further API versions, such as
-    ``scheduling.k8s.io/v1beta1=true``.
+    With ``scheduler``, kube-scheduler and the controllers of claims run too. ``apis`` are further
+    API versions, such as ``scheduling.k8s.io/v1beta1=true``.
     """
     program = shared / "oracle" / "cluster.py"
     spec = importlib.util.spec_from_file_location("oracle_cluster", program)
@@ -79,7 +82,7 @@ def control_plane(
 
 
 def create(cluster: Any, document: dict[str, Any]) -> tuple[int, set[tuple[str, str]], str]:
-    """The status, the causes (type, field) and the message of an API server to a document that is created."""
+    """Create a document, and return the API server's status, causes (type, field) and message."""
     version, kind = document["apiVersion"], document["kind"]
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     plural = PLURALS.get(kind, f"{kind.lower()}s")

@@ -1,4 +1,6 @@
-"""Fixtures for tests of several rooms: a node with four PCIe roots of two GPUs and two NICs, one whose roots are not published, and their renderings."""
+"""Fixtures for tests of several rooms: two nodes and their renderings. One node has four PCIe roots
+with two GPUs and two NICs each; on the other, roots are not published.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Renderer = Callable[..., Rendering]
 
 @pytest.fixture(scope="session")
 def rendered() -> Renderer:
-    """Renders a machine; ``nvidia`` and ``dranet`` name other driver versions than the current releases."""
+    """Return a function that renders a machine; ``nvidia`` and ``dranet`` are versions of the
+    drivers other than the current releases.
+    """
 
     def make(
         machine: Machine, *, nvidia: str | None = None, dranet: str | None = None

@@ -1,9 +1,8 @@
 """Makes a node's ``/sys`` and ``/proc`` from a small YAML description (tests/data/machines/*.yaml).
 
-A description says where each PCI function hangs (``path``, below ``/sys/devices``) and what it is; the ports on the
-way are made. What sysfs
-shows follows from the kernel's documentation (Documentation/ABI/testing/sysfs-bus-pci, sysfs-class-net ...), not from
-what dractl reads.
+A description has the place of each PCI function (``path``, below ``/sys/devices``) and its product;
+the ports above the function are added. The files follow the kernel's documentation
+(Documentation/ABI/testing/sysfs-bus-pci, sysfs-class-net ...), not dractl's probes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dractl.topology import cpulist
 DESCRIPTIONS = Path(__file__).parent / "data" / "machines"
 NAMES = sorted(p.stem for p in DESCRIPTIONS.glob("*.yaml"))
 
-# What the descriptions' `is` stands for: class, vendor, device, subsystem, driver.
+# The values of `is` in descriptions, each with its class, vendor, device, subsystem and driver.
 PRODUCTS: dict[str, dict[str, Any]] = {
     "root-port": {
         "class": "0x060400",
@@ -78,20 +77,20 @@ PRODUCTS: dict[str, dict[str, Any]] = {
 
 
 def describe(name: str) -> dict[str, Any]:
-    """The description ``name``."""
+    """Return the description of a name."""
     value = yaml.safe_load((DESCRIPTIONS / f"{name}.yaml").read_text(encoding="utf-8"))
     assert isinstance(value, dict)
     return value
 
 
 def build(description: dict[str, Any], top: Path) -> Path:
-    """Writes the tree under ``top`` and returns it."""
+    """Write the tree under ``top``, and return its folder."""
     _Tree(top, description).write()
     return top
 
 
 def pack(top: Path, archive: Path, *, folder: str = "") -> Path:
-    """The tree as an archive, by the ending of ``archive``; below ``folder`` if given."""
+    """Pack the tree into ``archive``, in the format of its file name, below ``folder`` if given."""
     prefix = f"{folder}/" if folder else ""
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
@@ -113,7 +112,9 @@ def pack(top: Path, archive: Path, *, folder: str = "") -> Path:
 
 
 def vpd(keywords: dict[str, str]) -> bytes:
-    """Vital Product Data (PCI Local Bus 3.0, appendix I): an identifier, the read-only ``keywords``, an end tag."""
+    """Return Vital Product Data (PCI Local Bus 3.0, appendix I): an identifier, the read-only
+    ``keywords``, an end tag.
+    """
     fields = b"".join(
         key.encode() + bytes([len(value := str(text).encode())]) + value
         for key, text in keywords.items()
@@ -122,7 +123,9 @@ def vpd(keywords: dict[str, str]) -> bytes:
 
 
 def tar_of(members: dict[str, bytes | str], path: Path) -> Path:
-    """A tar with exactly these members: bytes are files, text the target of a link."""
+    """Write a tar with exactly these members: bytes are a file, a string is the target of a
+    link.
+    """
     with tarfile.open(path, "w") as tar:
         for name, value in members.items():
             info = tarfile.TarInfo(name)
@@ -166,14 +169,18 @@ class _Tree:
         file.write_text(text + "\n", encoding="utf-8")
 
     def link(self, path: str, target: str) -> None:
-        """A relative link at ``path`` to ``target``, both below the top, as the kernel writes them."""
+        """Make a relative link from ``path`` to ``target``, both below the top, as the kernel
+        does.
+        """
         file = self.top / path
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.is_symlink():
             file.symlink_to(os.path.relpath(self.top / target, file.parent))
 
     def device(self, path: str, subsystem: str, uevent: str = "") -> None:
-        """Write the files of every device: ``uevent``, and a link to its subsystem, which lists it."""
+        """Write the files that each device has: ``uevent``, and links between it and its
+        subsystem.
+        """
         where = "bus/pci/devices" if subsystem == "pci" else f"class/{subsystem}"
         self.put(f"{path}/uevent", uevent)
         self.link(

@@ -1,4 +1,4 @@
-"""The composite action, as its steps run in a checkout."""
+"""Tests of the composite action: its steps are run in a checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def script(name: str) -> str:
 
 
 def run(name: str, checkout: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A step's script, as ``shell: bash`` starts it."""
+    """Run the script of a step as ``shell: bash`` does."""
     temporary = checkout.parent / "temporary"
     temporary.mkdir(exist_ok=True)
     environment = {
@@ -63,7 +63,7 @@ def test_installing_runs_nothing_of_the_checkout(checkout: Path) -> None:
 
 
 def install(checkout: Path) -> None:
-    """dractl of this checkout and its Python, where the first step puts them."""
+    """Put dractl of this checkout and its Python where the first step would install them."""
     folder = checkout.parent / "temporary" / "dractl" / "bin"
     folder.mkdir(parents=True)
     for name, arguments in (("dractl", "-m dractl"), ("python", "")):

@@ -1,4 +1,4 @@
-"""The address that dractl is published at is set in one step, and is the same wherever it stands."""
+"""The address of the published project is set in one step, and is the same in all files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SNIPPET = re.compile(
 
 
 def published(tmp_path: Path) -> Path:
-    """A copy of the files with an address of their own."""
+    """Return a copy of the files in which the address is set."""
     for name in (*FILES, "pyproject.toml", "mkdocs.yml", "dractl/lint/registry.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

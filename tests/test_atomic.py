@@ -1,4 +1,4 @@
-"""Files are replaced in one step, whenever the writer is killed."""
+"""Files are replaced in one step, even if the writer is killed."""
 
 from __future__ import annotations
 

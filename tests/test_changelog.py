@@ -31,7 +31,7 @@ TEXT = """# Changelog
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with two fragments."""
+    """Return a repository with two fragments."""
     (tmp_path / "changes").mkdir()
     (tmp_path / "changes" / "README.md").write_text("How to write one.\n")
     (tmp_path / "changes" / "fit-shapes.added.md").write_text("`fit` takes\nshapes.\n")

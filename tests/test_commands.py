@@ -1,9 +1,10 @@
 """The commands that README.md, CONTRIBUTING.md and docs/ tell people to type, besides the blocks with their output
 (test_readme.py): in blocks of shell, in indented blocks, and in the text between backquotes.
 
-Each ``dractl ...`` is run in a folder with files of the names that the docs use; a kubectl that replays a small cluster
-answers those that ask one. It must answer: exit code 0 or 1, so that its options, formats and arguments exist. What
-runs other programs is held back, for the reason that :data:`HELD` names by program.
+Each ``dractl ...`` is run in a folder that has files with the names in the docs; for commands that
+query a cluster, a fake kubectl replays a small one. The exit code must be 0 or 1, which shows that
+the options, formats and arguments exist. Commands of other programs are not run, for the reasons in
+:data:`HELD`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ __all__ = ["kubectl"]
 
 ROOT = Path(__file__).resolve().parent.parent
 NODE = ROOT / "examples/discover/node.json"
-"""The machine on which the commands are typed."""
+"""The machine on which the commands are run."""
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 INDENTED = re.compile(r"^(?: {4,}\S[^\n]*\n)+", re.MULTILINE)
@@ -49,7 +50,7 @@ INLINE = re.compile(r"`(dractl [^`]+)`")
 
 SHELLS = ("sh", "bash", "shell")
 BEGINNINGS = ("dractl ", "kubectl ", "pip ", ". ")
-"""How an indented block begins whose lines are commands."""
+"""The beginnings of indented blocks whose lines are commands."""
 
 PACKAGES = "installs or downloads, which needs a network"
 CLUSTER = "changes a cluster, or prints what it holds"
@@ -86,14 +87,16 @@ STAND_INS = {
     "/tmp/snapshots/*.yaml": "before.yaml after.yaml",
     "/var/lib/node_exporter/textfile/": "",
 }
-"""Words that the docs leave to the reader, and places that a test has not, with what is typed instead."""
+"""Words that a reader replaces, and paths that a test does not have, each with the text that is run
+instead.
+"""
 UNFINISHED = {
     "dractl discover --save": "dractl discover --save node.json",
     "dractl render --hardware": "dractl render --hardware dgx-h100",
     "dractl --facts FILE.json": "dractl --facts dra.nvme.json facts",
     "dractl fit -o html": "dractl fit gpu=1 -o html",
 }
-"""Lines that the text mentions without all that they need, and whole ones."""
+"""Incomplete command lines that the text mentions, each with a complete one."""
 
 
 class Command:
@@ -103,9 +106,9 @@ class Command:
         self.page = page.relative_to(ROOT).as_posix()
         self.line = line
         self.before = before or ()
-        """The lines above it in its block that write a file."""
+        """The lines above the command, in the same block, that write a file."""
         self.is_mention = before is None
-        """True if the text only mentions it, so that it may lack its arguments."""
+        """True if the text only mentions the command, possibly without its arguments."""
 
     def __repr__(self) -> str:
         return f"{self.page}: {self.line}"
@@ -120,7 +123,7 @@ def lines_of(block: str) -> Iterator[str]:
 
 
 def commands() -> list[Command]:
-    """Return every command of every page, each once; blocks before mentions."""
+    """Return every command of every page once, first the commands in blocks, then the mentions."""
     found: dict[str, Command] = {}
     mentions: dict[str, Command] = {}
     for page in PAGES:
@@ -145,8 +148,8 @@ OTHERS = [command for command in COMMANDS if not command.line.startswith("dractl
 
 
 def finish(line: str, *, is_mention: bool) -> str:
-    """Return the line with stand-ins for what the docs leave open; a command that the text only
-    names is asked for help.
+    """Return the line with values for the parts that the docs leave open. If the text only names a
+    command, return the line that prints its help.
     """
     line = UNFINISHED.get(line, line)
     for words, stand_in in STAND_INS.items():
@@ -248,7 +251,7 @@ def cluster() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the docs name, in a folder."""
+    """Return a folder with the files that the docs name."""
     folder: Path = tmp_path_factory.mktemp("docs") / "work"
     shutil.copytree(ROOT / "examples", folder / "examples")
     shutil.copytree(ROOT / "examples/lint", folder / "manifests")
@@ -289,7 +292,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def type_line(
     line: str, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Type a line: its dractls one after the other, each with the output of the one before it."""
+    """Run a line: each dractl in it gets the output of the dractl before it as its input."""
     line, _, target = line.replace(" >> ", " > ").partition(" > ")
     output = b""
     for part in line.split(" | "):

@@ -1,4 +1,4 @@
-"""docs/configuration.md names every setting and variable that there is, and no other."""
+"""docs/configuration.md names every existing setting and variable, and no other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = json.loads((ROOT / "schemas" / "dractl" / "config.json").read_text(enco
 
 
 def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Every setting by its dotted name."""
+    """Return every setting by its dotted name."""
     found: dict[str, Any] = {}
     for name, part in schema["properties"].items():
         found |= settings(part, f"{name}.") if "properties" in part else {prefix + name: part}
@@ -26,7 +26,9 @@ def settings(schema: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def named(value: dict[str, Any], tables: set[str], prefix: str = "") -> set[str]:
-    """The dotted names of what a file says; a table that is a setting of its own is one."""
+    """Return the dotted names of the settings in a file; each of ``tables`` counts as one
+    setting.
+    """
     found = set()
     for name, part in value.items():
         whole = prefix + name

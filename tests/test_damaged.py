@@ -1,6 +1,6 @@
 """Inputs that once made dractl fail, hang or leave something out, found by mutating valid ones.
 
-Each ends in an answer, or in an error that says where it is wrong.
+Each input results in an answer, or in an error that states the place of the fault.
 """
 
 from __future__ import annotations

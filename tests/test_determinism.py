@@ -1,5 +1,6 @@
-"""Equal input gives equal bytes: whatever the hash seed of Python is, whatever the order of files on the command line and
-on the disk, and whether a cache has the answer."""
+"""Equal input gives equal bytes, regardless of Python's hash seed, of the order of files on the
+command line and on the disk, and of the cache.
+"""
 
 from __future__ import annotations
 
@@ -76,12 +77,14 @@ FORMS = {
     "discover": ("tree", "json"),
     "render": ("yaml", "json"),
 }
-"""The formats that are compared, unless text and JSON: the others print the same values."""
+"""The formats that are compared for some commands, in place of text and JSON; other formats print
+the same values.
+"""
 
 
 def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
-    """Write a cluster, two files for each kind, and a repository for Flux, whose files are written
-    in an order or in the opposite one. Return the names of the cluster's files.
+    """Write a cluster, with two files for each kind, and a repository for Flux; return the names of
+    the cluster's files. With ``is_reversed``, files are written in the opposite order.
     """
     write_repository(folder / "repository", is_reversed=is_reversed)
     objects = cluster.objects(
@@ -117,7 +120,7 @@ def write_files(folder: Path, *, is_reversed: bool = False) -> list[str]:
 
 
 def list_commands(dump: list[str], manifests: list[str]) -> list[list[str]]:
-    """Return the command lines whose bytes are compared, for files in an order."""
+    """Return the command lines whose output is compared, with the files in the given order."""
     files = [word for name in dump for word in ("-f", name)]
     together = [*files, "-f", "repository"]
     questions = [

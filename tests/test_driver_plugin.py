@@ -1,4 +1,6 @@
-"""The tool that calls a driver's plug-in: CDI files, and drivers that do not do what it waits for."""
+"""Tests of the tool that calls a driver's plug-in: CDI files, and drivers that never do what the
+tool waits for.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def test_files_still_defining_a_claim_are_listed(tmp_path: Path) -> None:
     assert cdi.mentions("other", [], tmp_path) == []
 
 
-# A program that makes what its argument says in the registry, and waits.
+# A program that creates the entry named by its argument in the registry, and waits.
 PROGRAM = textwrap.dedent(
     """
     import os, signal, socket, sys

@@ -1,13 +1,14 @@
-"""The way of a question through the code: the files that it enters, in the order in which the code is written.
+"""Limits how often a reader has to return to a file when following a question through the code.
 
-A reader who follows one value from function to function leaves a file and comes back to it. Each return costs him; a
-value that is read once, as a typed one, and handed on costs none. This counts the returns for the question that explain
-answers: up to the search for fixes, and through that search with its simulations and the rules of the API server.
+A reader who follows a value from function to function leaves files and comes back to them, and each
+return takes effort. The tests count these returns for the question that explain answers: up to the
+search for fixes, and through this search with its simulations and the rules of the API server.
 
-A value is followed as long as it, a part of it, or the result of a call that was given it is an argument of the next
-call: of a function of the file, of an imported one, or of a method of the same class. Not followed are readers of paths
-and fields of views, which a reader takes for what their names say; methods of other objects; and functions that a
-registry calls, as the makers of candidates are: each is about one cause, and is read by itself.
+A value is followed if the value itself, a part of it, or the result of a call with it is an
+argument of the next call. The next call is of a function of the file, of an imported function, or
+of a method of the same class. Three kinds of calls are not followed: readers of paths and fields of
+views, whose names say what they return; methods of other objects; and functions that a registry
+calls, such as the makers of candidates, since each is about one cause and is read by itself.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def module(name: str) -> Module | None:
 
 
 def called(here: Module, owner: str, call: ast.Call) -> tuple[Module, str] | None:
-    """The function of dractl that a call means: one of the file, of an import, or of the same class."""
+    """Return the function of dractl that is called, if it is in the file, imported, or in the same
+    class.
+    """
     match call.func:
         case ast.Name(id=name) if name in here.functions:
             return here, name
@@ -91,7 +94,7 @@ def called(here: Module, owner: str, call: ast.Call) -> tuple[Module, str] | Non
 
 
 def stays(start: Module, name: str, parameter: str, *, skipped: tuple[str, ...] = ()) -> list[str]:
-    """Return the files that a parameter enters, one after the other, but for ``skipped`` rooms.
+    """Return the files that a parameter enters, one after the other, without ``skipped`` rooms.
 
     A call in an argument comes before the call itself.
     """
@@ -146,7 +149,7 @@ def stays(start: Module, name: str, parameter: str, *, skipped: tuple[str, ...] 
 
 
 def made(node: ast.AST, names: set[str]) -> bool:
-    """True for a call that is given one of the names."""
+    """Return True for a call with one of the names among its arguments."""
     if not isinstance(node, ast.Call):
         return False
     return any(
@@ -156,7 +159,7 @@ def made(node: ast.AST, names: set[str]) -> bool:
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
-    """Return True for one of the names, for a part of its value, and for a tuple of such."""
+    """Return True for one of the names, a part of its value, or a tuple of such expressions."""
     if isinstance(node, ast.Tuple):
         return any(mentions(element, names) for element in node.elts)
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
@@ -180,6 +183,6 @@ def test_a_question_seldom_returns_to_a_file_before_fixes_are_searched() -> None
 
 def test_a_question_seldom_returns_to_a_file_on_its_way_to_a_fix() -> None:
     files = follow_question()
-    # The search keeps the problem: what its methods do with it is not followed.
+    # The search keeps the problem in an attribute, so its methods are not followed.
     assert {"dractl.explain.obstacles.search", f"{FIXES}.search"} <= set(files)
     assert len(files) - len(set(files)) <= MAX_RETURNS, files

@@ -1,4 +1,6 @@
-"""Inputs that once had no end, no answer or an internal error: each has an exit code, a sentence and an end."""
+"""Inputs with which dractl once never ended, printed nothing, or had an internal error. Now each
+run ends with an exit code and a sentence.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 def bounded(
     *words: str, folder: Path | None = None, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own that may take 5 seconds of processor time and 500 MB. It gets its words
-    by way of standard input, since a system takes only so many."""
+    """Run a command line in a separate process that may use 5 seconds of processor time and 500 MB.
+    The words are passed on standard input, since systems limit the length of arguments.
+    """
     program = (
         "import json, resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (5, 5));"
         "resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
@@ -128,7 +131,7 @@ INPUTS: tuple[tuple[str, tuple[str, ...], int, str], ...] = (
 def test_each_input_has_its_answer(
     file: str, arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
-    """The commands that had no end, with what they may take."""
+    """Run commands that once did not end, within limits of time and memory."""
     shutil.copy(HERE / file, tmp_path / ("dractl.toml" if file.endswith(".toml") else file))
     (tmp_path / "a.yaml").write_text(CLAIM)
     done = bounded(*[file if word == "FILE" else word for word in arguments], folder=tmp_path)
@@ -358,7 +361,7 @@ def test_more_constraints_than_an_api_server_takes(
 def test_pod_without_spec_waits_for_the_node_of_a_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No API server stores one; a dump that was cut may have it."""
+    """No API server stores a pod without a spec, but a dump that was cut may contain one."""
     pod = {"apiVersion": "v1", "kind": "Pod"}
     spec = {"containers": [{"name": "c", "image": "x"}], "nodeSelector": {"team": "ml"}}
     asked = {**pod, "metadata": {"name": "p", "namespace": "ml"}, "spec": spec}
@@ -419,7 +422,9 @@ def test_many_devices_of_many_nodes_end_undecided(
 
 @pytest.mark.parametrize("nodes", [16, 128, 2048])
 def test_2048_devices_with_node_selectors_are_read(nodes: int, tmp_path: Path) -> None:
-    """The number of copies that are found in time is no more than a lower bound; without a copy it would be wrong."""
+    """The search is cut off, so the number of copies is a lower bound; it has to find some
+    copies.
+    """
     devices = [{"name": f"d{number}", "nodeName": f"n{number % nodes}"} for number in range(2048)]
     pool = {"name": "pool", "generation": 1, "resourceSliceCount": 16}
     slices = [
@@ -622,7 +627,7 @@ ALONE: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a small input, without kubectl."""
+    """Return a folder with a small input; there is no kubectl."""
     shutil.copy(HERE / "fit-admin-access-add-valid.yaml", tmp_path / "a.yaml")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -644,7 +649,7 @@ def test_an_option_is_repeated_only_so_often(
 def test_a_long_value_is_refused_in_a_few_lines(
     name: str, length: int, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """300 characters are more than a file's name has."""
+    """300 characters are more than the name of a file can have."""
     for option in subcommand(name).params:
         if getattr(option, "is_flag", False) or getattr(option, "count", False):
             continue
@@ -742,7 +747,7 @@ def test_comments_without_end_take_little_memory(tmp_path: Path) -> None:
 
 
 def test_findings_of_one_long_line_share_it() -> None:
-    """A List is one line where a program wrote it: each finding looks at that line."""
+    """If a program wrote a List on one line, all findings have the same line."""
     source = Source("a.json", "x" * 1_000 + "\ny")
     assert source.line(1) is source.line(1)
     assert [source.line(number) for number in (1, 2, 1, 3)] == ["x" * 1_000, "y", "x" * 1_000, ""]

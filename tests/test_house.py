@@ -1,4 +1,6 @@
-"""The rules of the house: who may import whom, and what a core package never does."""
+"""The rules of the house: the modules that each package may import, and things that core packages
+never do.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def modules(room: str) -> list[Path]:
 
 
 def imports(path: Path) -> set[str]:
-    """Dotted names that a module imports, wherever in it."""
+    """Return the dotted names that a module imports, anywhere in its code."""
     names = set()
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -127,14 +129,18 @@ def test_explain_is_imported_by_nobody_below_the_command_line() -> None:
 
 
 def test_no_message_of_explain_is_edited() -> None:
-    """Sentences are made once, by reasons: regular expressions only read what people and servers wrote."""
+    """Reasons make each sentence once. Regular expressions only read texts of people and
+    servers.
+    """
     for path in modules("explain"):
         if path.parent.name != "fixes" and names_in(path) != "dractl.explain.reasons.cross_object":
             assert "re" not in imports(path), path
 
 
 def test_no_headline_of_explain_is_edited() -> None:
-    """It is a value until it becomes text, once. A note on a change that is not enough quotes another answer's."""
+    """A headline is a value that becomes text once. Only a note on an insufficient change quotes
+    the headline of another answer.
+    """
     for path in modules("explain"):
         for node in ast.walk(parsed(path)) if path.name != "search.py" else ():
             edits = isinstance(node, ast.JoinedStr | ast.Subscript)
@@ -153,7 +159,9 @@ def test_no_headline_of_explain_is_edited() -> None:
 
 
 def test_no_sentence_of_a_reason_is_edited() -> None:
-    """Nobody cuts or replaces a part of what a reason says: it is said in another way, or beside something else."""
+    """No code cuts or replaces parts of a reason's sentence; a reason has another method for
+    another form.
+    """
     makers = {"say", "full_sentence", "brief", "sentence"}
     for path in (*modules("explain"), *modules("report")):
         for node in ast.walk(parsed(path)):
@@ -166,7 +174,7 @@ def test_no_sentence_of_a_reason_is_edited() -> None:
             assert not made, f"{path}:{edited.lineno if edited else 0} edits a sentence"
 
 
-# The rooms from the ground up: each imports rooms before it only.
+# The rooms from the ground up: each room imports only rooms before it.
 FLOORS = (
     "facts",
     "model",
@@ -218,7 +226,9 @@ def test_nothing_but_cli_and_report_imports_explain() -> None:
 
 
 def ours(path: Path, *, types: bool) -> set[str]:
-    """Modules of ours that a module imports, wherever in it; with ``types`` also what it imports for types alone."""
+    """Return the modules of dractl that a module imports anywhere; with ``types``, also imports for
+    types alone.
+    """
     tree = parsed(path)
     typing_only = {
         id(inner)
@@ -285,8 +295,9 @@ def test_no_regular_expression_edits_a_message_of_explain() -> None:
             )
 
 
-# Where a function imports, and why: the subcommand, lint's rules, CEL's library, drivers (their configuration loads
-# jsonschema), output formats, the live cluster, optional libraries, and what only a live node is asked with.
+# The modules in which a function may import: for subcommands, lint's rules, CEL's library, drivers
+# (whose configuration loads jsonschema), output formats, the live cluster, optional libraries, and
+# the libraries that query a live node.
 SEAMS = {
     "cli": "subcommand, output formats, live cluster, editor",
     "__main__.py": "the program, once signals are handled",
@@ -354,7 +365,7 @@ def test_values_are_structs() -> None:
 
 
 def test_constants_are_read() -> None:
-    """A private name of a module that nothing reads, which no linter reports."""
+    """Linters do not report a private name of a module that nothing reads."""
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = parsed(path)
         set_here = [
@@ -400,8 +411,7 @@ def test_commands_in_texts_begin_with_the_name_of_the_program(room: str) -> None
                 )
 
 
-# The field's words (docs/wording.md).
-# Names that break a rule and stay, each with the reason.
+# Names that may break the rules of docs/wording.md, each with the reason.
 EXEMPT_NAMES: dict[str, str] = {
     "at": "Document.at(path) reads as it is spoken, and fifty modules use it",
     "qualified_name": "the API's QualifiedName; of dractl.model, which is public",
@@ -421,7 +431,7 @@ MIN_VERBS = 0.55
 
 
 def read_modules() -> list[Path]:
-    """Return the modules whose words are held to docs/wording.md."""
+    """Return the modules to which the rules of docs/wording.md apply."""
     return sorted(PACKAGE.rglob("*.py"))
 
 

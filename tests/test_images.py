@@ -1,4 +1,6 @@
-"""The image: what is in it, and that base images are pinned by a registry's digests or not at all."""
+"""The contents of the image, and its base images, which are pinned by a registry's digests or not
+at all.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ PINNED = FILE.replace("python:3.13", f"python:3.13@{FIRST}").replace(
 
 
 def pinned(folder: Path, text: str, *answers: tuple[str, str]) -> tuple[int, str]:
-    """Exit code and the Dockerfile afterwards, where ``docker`` runs a line of a shell for each image."""
+    """Run the script with a fake ``docker``, which runs a line of shell for each image; return the
+    exit code and the Dockerfile afterwards.
+    """
     cases = "".join(f"*' {image} '*) {line};;\n" for image, line in answers)
     (folder / "docker").write_text(f'#!/bin/sh\ncase "$* " in\n{cases}*) exit 9;;\nesac\n')
     (folder / "docker").chmod(0o755)
@@ -67,7 +71,7 @@ def test_the_base_images_of_the_project_are_found(tmp_path: Path) -> None:
 
 
 def test_image_has_the_programs_of_lint_and_explain() -> None:
-    """Without helm and kustomize a job in the image is green over charts that it never read."""
+    """Without helm and kustomize, a job in the image would succeed without reading the charts."""
     last = (ROOT / "Dockerfile").read_text().split("\nFROM ")[-1]
     copied = {Path(path).name for path in re.findall(r"^COPY --from=\w+ (\S+)", last, re.MULTILINE)}
     assert copied == {"dractl", "helm", "kustomize", "kubectl"}

@@ -1,4 +1,4 @@
-"""The man pages: one for each subcommand, with what its help says."""
+"""The man pages: one for each subcommand, with the text of its help."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_examples_are_lines_to_be_copied() -> None:
 
 
 def test_the_pages_are_those_of_this_command_line() -> None:
-    """If not: ``python tools/make_man.py``."""
+    """If this fails, run ``python tools/make_man.py``."""
     assert {path.name: path.read_text() for path in make_man.FOLDER.iterdir()} == make_man.pages()
 
 

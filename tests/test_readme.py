@@ -1,4 +1,5 @@
-"""Every ``$ dractl ...`` of the README and of docs/ is run, and prints what stands below it.
+"""Runs every ``$ dractl ...`` of the README and of docs/, and compares its output with the lines
+below it.
 
 A line ``...`` stands for lines left out; ``$ ... | tail -3`` and the like are run by the shell.
 """
@@ -21,7 +22,7 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def examples() -> list[tuple[str, str, str]]:
-    """(file, command, expected output) of every console block."""
+    """Return (file, command, expected output) for every console block."""
     found = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for block in BLOCK.findall(path.read_text(encoding="utf-8")):
@@ -70,7 +71,7 @@ def printed(*words: str) -> str:
 
 
 def test_pictures_show_the_output_of_dractl() -> None:
-    """If not: ``python tools/make_pictures.py``."""
+    """If this fails, run ``python tools/make_pictures.py``."""
     pictures = ROOT / "docs" / "pictures"
     node = printed("discover", "--from", "examples/discover/node.json", "-o", "svg")
     assert (pictures / "node.svg").read_text(encoding="utf-8") == node

@@ -1,4 +1,4 @@
-"""dractl runs as root on nodes: what looks at a machine or a cluster only reads."""
+"""dractl may run as root on nodes, so commands about a machine or a cluster only read."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ WATCHED = textwrap.dedent(
 
 
 def _only_asks(event: str, arguments: str) -> bool:
-    """Return True for what leaves no trace: two questions to the system (where libudev is, the kernel's interfaces and
-    routes), and typer 0.29, which tells pydantic through this process's environment to load no plug-ins.
+    """Return True for events that change nothing: two queries of the system (the place of libudev,
+    and the kernel's interfaces and routes), and a variable that typer 0.29 sets in this process so
+    that pydantic loads no plug-ins.
     """
     if event == "os.putenv":
         return "PYDANTIC_DISABLE_PLUGINS" in arguments

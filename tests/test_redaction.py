@@ -1,4 +1,4 @@
-"""Secrets in words of other programs are cut, and what they say besides stays."""
+"""Secrets in the output of other programs are cut, and the other text stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""No report shows a secret: planted ones are looked for in every format of the commands that read clusters."""
+"""No report shows a secret: the tests plant secrets, and look for them in every format of the
+commands that read clusters.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ QUESTIONS = (
     ("check_driver", ["slices.json", "--chart", "repository/charts/trainer"]),
 )
 OTHER_QUESTIONS = {("explain", "csv"), ("devices", "svg")}
-"""Formats of answers about described machines, and of a drawing of what is allocated."""
+"""Formats for described machines, and for a drawing of allocations, which are not tried here."""
 
 
 def list_formats(command: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
-"""The pages of the documentation site link to each other, and promise nothing that is not there
-yet."""
+"""The pages of the documentation site link to each other, and promise nothing that does not exist
+yet.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ CAVEAT = re.compile(r"not\s+released\s+yet|once\s+released", re.IGNORECASE)
 
 
 def tracked() -> list[str]:
-    """Return the texts of the repository in which people read how to install it."""
+    """Return the texts of the repository that tell people how to install dractl."""
     files = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.*")]
     return sorted(str(file.relative_to(ROOT)) for file in files)
 

@@ -1,4 +1,6 @@
-"""What dractl prints, and what docs show, has no form that docs/wording.md forbids and a pattern can find."""
+"""Looks in messages and docs for the forms that docs/wording.md forbids, as far as a pattern can
+find them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ NOUNS = (
 )
 # The scheduler's own sentence counts all nodes in the plural: 0/1 nodes are available.
 ONE_OF_MANY = re.compile(rf"(?<![\d/.,-])(?<! of )\b1 ({'|'.join(NOUNS.split())})\b", re.IGNORECASE)
-# German word order, nouns in place of verbs: each has a better form in docs/wording.md.
+# German word order, and nouns in place of verbs; docs/wording.md has a better form of each.
 FORBIDDEN = re.compile(
     r"\b(known are|published are|public are|possible are|allowed are|valid are|way back|is read as|leaves over|"
     r"fits on none of|said nothing (of|about)|together are no|can be had|as said|not enough of them)\b",

@@ -1,8 +1,9 @@
-"""How much work dractl does for a document and for a node, counted in calls of Python functions: everybody sees here
-what a clock would show only on a quiet machine.
+"""Limits the work of dractl for a document and for a node, counted in calls of Python functions.
+Unlike times, these counts are the same on every machine.
 
-The counts are of one Python version (3.12 inlines comprehensions, 3.13 counts generators otherwise), and skip under
-others. A change that lowers a count by a tenth lowers its figure, too; one that raises it says why in its commit.
+The counts are of one Python version, and the tests are skipped under other versions: 3.12 inlines
+comprehensions, and 3.13 counts generators in another way. A change that lowers a count by a tenth
+also lowers the figure here; a change that raises a count says why in its commit.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ IRREGULAR_PARTICIPLES = frozenset(
     "lost made meant met paid run said seen sent shown sold spent spoken stood stuck sworn taken "
     "thought told torn understood won worn written".split()
 )
-# Words that end like a participle and are nouns or verbs, or that Kubernetes and Python use as verbs.
+# Nouns and verbs that end like a participle, and participles that Kubernetes and Python use as
+# verbs.
 NOUNS_AND_VERBS = frozenset(
     "bed binding bred building bring cut embed encoding exceed feed finding heading hundred indeed "
     "king left listing mapping meaning naming need opening padding ping pricing proceed put rating "
@@ -145,7 +146,7 @@ def local_names(path: Path, module: ast.Module) -> Iterator[Remark]:
 
 
 def constants(path: Path, module: ast.Module) -> Iterator[Remark]:
-    """Yield the module's constants that are a bare quantity: most of what?"""
+    """Yield the module's constants whose name is a quantity without a noun, such as MOST."""
     for node in module.body:
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Name) and BARE_QUANTITY.fullmatch(target.id):
