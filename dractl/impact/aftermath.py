@@ -113,11 +113,12 @@ def _explain_follower(pod: Pod, result: SimulationResult) -> str:
 def _list_changes(
     state: ClusterState, pods: Collection[Key], stuck: Collection[Key]
 ) -> list[Change]:
-    """Return the deletions of pods. A claim that they share by name stays allocated for the moment.
+    """Return the changes that delete pods and keep the claims that the pods share by name.
 
-    Their owners create new pods at once, while the old pods are still Terminating. If the new pods
-    fit on the node, the claim is reserved for them before it becomes unused, and binds them to the
-    node. A StatefulSet waits until the name is free, for ever if the pod is stuck.
+    Owners create new pods at once, while the old pods are still Terminating. If the new pods fit on
+    the node of a shared claim, the claim is reserved for them before it becomes unused, and so
+    binds them to this node. A StatefulSet waits until the name of its pod is free, for ever if the
+    pod is stuck.
     """
     ended = [key for key in pods if key not in stuck or _is_replaced_at_once(state.pod(key))]
     held = dict.fromkeys(
@@ -157,11 +158,11 @@ def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
 
 
 def _release_unused_claims(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
-    """Return the cluster without the allocation of named claims for which there is no new
-    reservation.
+    """Return the cluster in which claims that pods name lose their allocation if nothing reserves
+    them.
 
-    The new pods did not fit on the node of the claim. When the old pods are gone, the claim
-    controller deallocates it (pkg/controller/resourceclaim/controller.go syncClaim).
+    The new pods did not fit on the node of such a claim. The claim controller deallocates it when
+    the old pods are gone (pkg/controller/resourceclaim/controller.go syncClaim).
     """
     for key in _list_unplaced(state, pods):
         for reference in state.pod(key).claim_references:
@@ -198,10 +199,10 @@ def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, s
 
 
 def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPod, ...]:
-    """Return the pods that wait for a node after a change, if the change affects them.
+    """Return the pending pods that a change affects.
 
-    These are pods that an owner created and that get no node, and pods that waited before and get a
-    different node, or no node any longer, because of the change.
+    They are pods that an owner has created and that get no node, and pods that waited before and
+    that gain or lose a node because of the change.
     """
     waiting = [pod.key for pod in list_pending_pods(before.state)]
     nodes_before = place_pending_pods(before, waiting)

@@ -31,7 +31,7 @@ class Budgets:
         return [one for one in self._budgets.values() if one.selects(pod)]
 
     def find_refusal(self, pod: Pod) -> str:
-        """Return why the API server refuses to evict a pod now; "" if it evicts it."""
+        """Return why the API server refuses to evict a pod now; "" if it does not refuse."""
         budgets = self.list_budgets(pod)
         if len(budgets) > 1:
             names = ", ".join("/".join(one.key) for one in budgets)
@@ -59,7 +59,7 @@ class Budgets:
                 self._healthy[budget.key] -= 1
 
     def add(self, pod: Pod) -> None:
-        """Add the pod that replaces an evicted pod to its budgets when it is ready."""
+        """Add the ready successor of an evicted pod to its budgets."""
         for budget in self.list_budgets(pod):
             if not self._may_leave_unready(budget, pod):
                 self._allowed[budget.key] += 1

@@ -1,6 +1,5 @@
-"""Known faults that prevent a drain, a reboot or the restart of a driver from ending.
-
-They are facts with a source (``hinders`` of known.json), for the versions that the input shows.
+"""Known faults because of which a drain, a reboot or the restart of a driver never ends. Each is a
+fact with a source (``hinders`` of known.json) for a version that the input shows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

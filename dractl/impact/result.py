@@ -88,7 +88,7 @@ class Impact(Struct, frozen=True):
     pods: tuple[PodImpact, ...] = ()
     """The pods that the change affects, beginning with pods that need attention."""
     pending: tuple[PendingPod, ...] = ()
-    """The pods that wait for a node after the change, or get a different node because of it."""
+    """The new pods that get no node, and the waiting pods that gain or lose a node."""
     steps: tuple[NextStep, ...] = ()
     """The steps to take, in an order that works."""
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The effects of a change in one or two sentences, for commands about something else."""
+"""The hits of a change of taints in one sentence, for other commands than ``impact``."""
 
 from collections.abc import Sequence
 

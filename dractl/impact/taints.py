@@ -56,23 +56,21 @@ def _list_devices(effects: TaintEffects) -> Iterator[DeviceChange]:
 
 
 def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) -> list[Wave]:
-    """Return the effects when pods end at their times, with pods of the same time together."""
+    """Evict the pods in the order of their times. Pods with the same time form one wave."""
     pods_by_time: dict[int, list[Key]] = {}
     for key, eviction in evictions.items():
         pods_by_time.setdefault(seconds_until(eviction, cluster.now) or 0, []).append(key)
     waves = [Wave(0, Aftermath(Scheduler(cluster.after, cluster.features)))]
     for seconds, keys in sorted(pods_by_time.items()):
         before = waves[-1].aftermath
-        # Their owner may already have ended them together with others.
+        # An owner may have ended some of the pods already, together with earlier ones.
         present = [key for key in keys if key not in before.followers]
         waves.append(Wave(seconds, evict_pods(before, present)))
     return waves
 
 
 def _list_ended_pods(effects: TaintEffects, waves: list[Wave]) -> dict[Key, PodImpact]:
-    """Return the pods that the controller deletes, and the pods that owners end as a
-    consequence.
-    """
+    """Return the pods that the controller deletes, and the pods that their owners then end."""
     nodes, cluster = effects.aftermath.nodes, effects.cluster
     impacts = {
         key: PodImpact(

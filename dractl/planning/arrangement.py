@@ -108,7 +108,7 @@ class _Arranger:
         )
 
     def has_enough_in_all(self) -> bool:
-        """Return whether all nodes together have as much as all pods take."""
+        """Return whether all nodes together have enough of each resource for all pods."""
         total = [sum(column) for column in zip(*self.rooms, strict=True)]
         pieces = zip(*(piece.amounts for piece in self.pieces), strict=True)
         return all(sum(column) <= room for column, room in zip(pieces, total, strict=True))

@@ -1,7 +1,6 @@
-"""For a pod that needs a place: its needs on each node, the free devices, and the pods in the way.
-
-Every count is a bound: if it excludes a place, kube-scheduler would refuse that place; if it allows
-a place, the proof asks the scheduler.
+"""The demands of pods on each node, the devices that are free there, and the pods in the way. All
+counts are bounds. If they exclude a place, kube-scheduler would refuse it; if they allow a place,
+the proof runs the scheduler.
 """
 
 from collections import Counter
@@ -27,13 +26,13 @@ MAX_PLACES = 64
 are left to the proof.
 """
 MAX_BLOCKERS = 24
-"""The maximum number of pods on one node of which sets are formed and examined; pods that hold the
-most come first.
+"""The maximum number of pods on one node whose combinations are examined; pods that hold the most
+come first.
 """
 
 
 class Demand(Struct, frozen=True):
-    """A number of devices out of a set."""
+    """A demand for a number of devices out of a set."""
 
     devices: frozenset[DeviceID]
     """The devices that can be used, even if a movable pod holds them now."""
@@ -56,7 +55,7 @@ class Client(Struct, frozen=True):
     """The pod as its owner would create it."""
 
     kind: int
-    """A number that is equal for pods that are equal for the scheduler."""
+    """A number that all pods share that the scheduler cannot tell apart."""
 
 
 class Layout(Struct, frozen=True):
@@ -84,10 +83,10 @@ class Layout(Struct, frozen=True):
 
 
 class NodeUse(Struct, frozen=True):
-    """The devices and the room on a node that the pods staying there leave."""
+    """The devices in use and the room that remains on a node while some of its pods stay."""
 
     held: frozenset[DeviceID]
-    """The devices that movable pods hold exclusively."""
+    """The devices that the staying movable pods hold exclusively."""
 
     room: Mapping[str, int]
     """The amount that remains of each resource, in the scheduler's units."""
@@ -137,8 +136,9 @@ class Landscape:
         return self._nodes[client.kind]
 
     def _find_nodes(self, pod: Pod) -> Mapping[str, tuple[ResourceClaim, ...]]:
-        """Return the nodes for a pod; affinity to movable pods and spread among them are left to
-        the proof."""
+        """Return the nodes for a pod. The proof checks affinity to movable pods and spread among
+        them.
+        """
         attempt = self.emptied.attempt_pod(unbind(pod), recreated=True)
         return {
             node.name: tuple(claim.claim for claim in node.claims if claim.claim is not None)
@@ -155,8 +155,8 @@ class Landscape:
         return self._fitting[client.kind]
 
     def _exclude(self, pod: Pod) -> Scheduler:
-        """Return the cluster without a pod whose own labels, terms or claim may prevent its
-        placement.
+        """Return the cluster without ``pod`` if the pod's own labels, terms or claim may prevent
+        its placement.
 
         An existing claim binds a pod to its node, and is deallocated when the pod is gone
         (pkg/controller/resourceclaim/controller.go syncClaim).
@@ -193,7 +193,9 @@ class Landscape:
     # -- nodes with the pods that stay --
 
     def use_of(self, node: str, left: frozenset[Unit]) -> NodeUse:
-        """Return the devices and the room on a node that remain beside the pods that stay there."""
+        """Return the use of a node by the pods that stay there when the units ``left`` have
+        gone.
+        """
         gone = left.intersection(self.units_by_node.get(node, ()))
         key = node, gone
         if key not in self._uses:
@@ -216,7 +218,7 @@ class Landscape:
 
     @cached_property
     def _rooms(self) -> Mapping[str, Mapping[str, int]]:
-        """The free amount of each resource on a node, apart from its other pods."""
+        """The amount of each resource on a node that is free if all movable pods are gone."""
         nodes = self.emptied.snapshot.nodes
         return {name: _room(nodes[name]) if name in nodes else {} for name in self.emptied.nodes}
 
@@ -372,7 +374,7 @@ def unbind(pod: Pod) -> Raw:
 
 def _depends_on_others(pod: Pod) -> bool:
     """Return whether the nodes for a pod depend on other pods, apart from the devices and the room
-    that these take.
+    that they take.
     """
     return bool(pod.pod_affinity or pod.pod_anti_affinity or pod.spread_constraints)
 
@@ -420,7 +422,7 @@ def _take(room: dict[str, int], pod: Pod) -> None:
 
 
 def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
-    """Return False if a resource is not enough for the first client in addition to the others."""
+    """Return False if a resource that the first client requests is too small for all clients."""
     if room.get(_PODS, len(clients)) < len(clients):
         return False
     return all(
@@ -481,7 +483,7 @@ def find_places(
 
 
 def _has_admin_access(claims: Sequence[ResourceClaim], survey: RequestSurvey) -> bool:
-    """Return True for a request with adminAccess, which takes no device from others."""
+    """Return True if a request has adminAccess and so takes no device from other claims."""
     for request in claims[survey.claim_index].spec.devices.requests:
         if request.name == survey.ref.name and request.exactly is not None:
             return bool(request.exactly.admin_access)
@@ -492,7 +494,7 @@ def _restrict_demands(
     demands: Mapping[_RequestKey, Demand],
     groups: Sequence[Mapping[_RequestKey, frozenset[DeviceID]]],
 ) -> Place:
-    """Return the demands with the devices of one value of each constraint."""
+    """Restrict the demands to the devices that have the chosen value of each constraint."""
     restricted = dict(demands)
     for group in groups:
         for key in group.keys() & demands.keys():

@@ -67,12 +67,10 @@ class Movability(Struct, frozen=True):
     """The units that may move or end."""
 
     kept: Mapping[Key, str]
-    """The other running pods, each with the reason."""
+    """The other running pods, each with the reason why it stays."""
 
     bare: tuple[Unit, ...] = ()
-    """Pods without a controller to which no other protection applies: they can end, but not
-    move.
-    """
+    """Pods without a controller and without any other protection: they can end, but not move."""
 
     failures_left: Mapping[WorkloadKey, int] = {}
     """The number of pods of a Job that may be evicted before it fails; other workloads have no

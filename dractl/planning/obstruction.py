@@ -28,7 +28,7 @@ def describe_obstruction(
 
 
 def _describe_kept_pods(landscape: Landscape, movability: Movability) -> Iterator[str]:
-    """Yield the pods that hold devices and do not move, each with the reason."""
+    """Yield the pods that hold devices and do not move, each with the reason why it stays."""
     state = landscape.scheduler.state
     holders = [
         (key, why)

@@ -64,7 +64,7 @@ class Plan(Struct, frozen=True):
     """The steps in their order."""
 
     places: tuple[tuple[Key, str], ...] = ()
-    """The nodes of the pods that moved, under their old names, and of the subject's pods."""
+    """The pods that moved (under their old names) and the subject's pods, each with its node."""
 
     reasons: tuple[str, ...] = ()
     """The reasons why there is no plan, or the parts of the search that were left out."""

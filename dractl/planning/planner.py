@@ -202,7 +202,9 @@ class _Planner:
         return _Outcome(unseen=unseen if pods > MAX_MOVES else "", is_unproven=prover.failures > 0)
 
     def _find_best(self, search: Search, prover: Prover, moves: int, ends: int) -> _Success | None:
-        """Return the cheapest proven candidate of one size, as far as the work allows."""
+        """Return the cheapest proven candidate of one size that the remaining work suffices to
+        find.
+        """
         best: _Success | None = None
         tried: set[frozenset[object]] = set()
         for candidate in search.candidates(moves, ends):

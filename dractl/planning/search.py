@@ -34,7 +34,9 @@ class Departure(Struct, frozen=True):
 
 
 Candidate = tuple[Departure, ...]
-"""Departures in the order of the search: each comes before those that make room for its pods."""
+"""Departures in the order of the search: each comes before the departures that make room for its
+pods.
+"""
 
 
 class Work:
@@ -218,7 +220,7 @@ class Search:
         return [(node, units) for _, _, node, units in options]
 
     def _may_fail(self, units: Sequence[Unit], evictions: Counter[WorkloadKey | None]) -> bool:
-        """Return False if a Job would fail after the loss of these of its pods."""
+        """Return True if no Job fails when it loses these units after the earlier evictions."""
         failures = evictions + Counter(unit.workload for unit in units)
         return all(failures[job] <= limit for job, limit in self.failures_left.items())
 

@@ -1,4 +1,4 @@
-"""Objects whose selectors are rewritten where they read certain names."""
+"""Rewrites the selectors of objects that read certain attributes or capacities."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from dractl.model import Target
 KINDS_WITH_SELECTORS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 
 RewriteText = Callable[[str], str]
-"""A function that returns an expression without its conditions on the names."""
+"""A function from a CEL expression to the expression that takes its place."""
 
 
 def list_reads(program: Program, names: frozenset[str]) -> frozenset[str]:
-    """Return those of the names that an expression reads."""
+    """Return the ``names`` that an expression reads."""
     return names.intersection(lookup.full_name for lookup in program.lookups)
 
 
@@ -28,7 +28,7 @@ class SelectorRewriter:
         self._texts: dict[str, str] = {}
 
     def rewrite(self, value: Any) -> Any:
-        """Return a value with its selectors rewritten; the same value if none changes."""
+        """Return a value with rewritten selectors, or the same value if no selector changes."""
         if isinstance(value, Mapping):
             entries = {name: self._rewrite_entry(name, entry) for name, entry in value.items()}
             return entries if any(entries[name] is not value[name] for name in value) else value

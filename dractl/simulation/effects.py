@@ -106,7 +106,7 @@ def list_changed_workloads(
 
 
 def list_pods_kept_by_finalizers(state: ClusterState, changes: Sequence[Change]) -> tuple[Key, ...]:
-    """Return the deleted pods that a finalizer keeps, so that new pods cannot have their names.
+    """Return the deleted pods that a finalizer keeps; no new pod can have their names.
 
     Kubernetes' own finalizers do not count; its controllers remove them soon.
     """

@@ -34,8 +34,8 @@ class BoundPod(Struct, frozen=True):
 
 
 PlacementCache = dict[Hashable, BoundPod | None]
-"""The result of each attempt: the bound pod, or None for a pod that got no node. The key has the
-pod, and the changes of the cluster before the attempt.
+"""The result of each attempt: the bound pod, or None for a pod that got no node. The key consists
+of the pod and the changes of the cluster before the attempt.
 """
 
 
@@ -114,9 +114,9 @@ def schedule_pods(
 ) -> QueueResult:
     """Try each pod once, in the order of the queue, until a subject gets a node.
 
-    Once a pod gets no node, pods that are equal to it for the scheduler are not tried. ``history``
-    identifies the changes of the cluster in ``cache``: simulations of the same changes for several
-    subjects try the pods ahead of them only once.
+    If a pod gets no node, the pods that the scheduler cannot tell apart from it are not tried.
+    ``history`` identifies the changes of the cluster in ``cache``, so simulations of the same
+    changes for several subjects try the pods ahead only once.
     """
     placements: list[tuple[Key, str]] = []
     unschedulable: set[Hashable] = set()
@@ -217,7 +217,7 @@ def _with_server_metadata(pod: Pod) -> dict[str, Any]:
 
 
 def _remove_unallocated_claims(state: ClusterState, pod: Pod) -> ClusterState:
-    """Remove the claims that a pod had while it waited, since its allocated claims have other
+    """Remove the unallocated claims of a pod. The simulation has given its allocated claims other
     names.
     """
     keys = {(pod.key[0], name) for name in pod.claim_statuses.values()}

@@ -1,4 +1,4 @@
-"""Simulate a cluster after a change, as far as it matters to one pod."""
+"""Simulate a cluster after a change until it is known whether one pod runs."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -309,7 +309,8 @@ class Simulation(Struct):
         return notes
 
     def _state_after_remaining_pods(self) -> ClusterState | None:
-        """Return the cluster after the created pods behind the subject have been tried.
+        """Return the cluster in which the created pods behind the subject in the queue have been
+        tried.
 
         None if the subject does not run, or if no created pod waits.
         """

@@ -1,5 +1,5 @@
-"""A cluster of described machines. A condition on a value that these machines cannot know is taken
-to hold.
+"""A cluster of machines that exist only as descriptions. The site decides some of their values; a
+condition on such a value is taken to hold.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from dractl.simulation.conditions import KINDS_WITH_SELECTORS, SelectorRewriter
 
 
 class Assumption(Struct, frozen=True):
-    """A cluster whose selectors lack the conditions on values that depend on the site."""
+    """A cluster whose selectors have lost the conditions on values that the site decides."""
 
     state: ClusterState
     """The cluster with these selectors."""
     names: tuple[str, ...] = ()
-    """The attributes that selectors read and that described machines cannot know."""
+    """The attributes that selectors read and that the site decides."""
 
     @property
     def note(self) -> str:
@@ -35,10 +35,10 @@ class Assumption(Struct, frozen=True):
 
 
 def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assumption:
-    """Remove conditions on values that depend on the site from selectors.
+    """Remove the conditions on values that the site decides from all selectors.
 
-    ``drivers`` are the drivers all of whose devices are on described machines: published devices
-    have such values.
+    ``drivers`` are the drivers whose devices are all on described machines. Drivers that publish
+    slices are left out, since their devices have such values.
     """
     names = frozenset[str]().union(*map(site_attributes_of, drivers))
     if not names:
@@ -59,7 +59,7 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
 def restore_selectors(state: ClusterState, written: ClusterState) -> ClusterState:
     """Return the state with the selectors as they are in the objects of ``written``.
 
-    An autoscaler judges before there is a machine, so for it nothing is assumed about the site.
+    An autoscaler decides before the machine exists, so no assumption about the site applies to it.
     """
     restored = {
         kind: {

@@ -1,8 +1,8 @@
-"""A cluster of described machines, judged from two sides where no source shows a value.
+"""Bounds on a verdict that depends on values of described machines which no source shows.
 
-If a subject does not fit although no condition on such a value counts, it fits for no value. If it
-fits although nothing follows from the absence of such a value, it fits for every value. Between
-the two it is unknown.
+In one cluster, no condition on such a value remains: a subject that does not fit there fits for no
+value. In the other cluster, no device without a value meets a condition on it: a subject that fits
+there fits for every value. For any other subject, the verdict is unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,9 @@ _CONSTRAINTS = ("matchAttribute", "distinctAttribute")
 
 
 def list_unknown_values(state: ClusterState) -> Mapping[str, frozenset[str]]:
-    """Return the names of values that no source shows, by node; the site decides none of them."""
+    """Return the names of values that no source shows, by node, without values that the site
+    decides.
+    """
     slices = state.objects("ResourceSlice")
     return state.cache.from_sources(
         "unknown-values", (slices,), lambda _: _names_by_node(slices.values())
@@ -40,11 +42,10 @@ def _names_by_node(slices: Iterable[Raw]) -> Mapping[str, frozenset[str]]:
 
 
 class ConditionRemover(SelectorRewriter):
-    """Removes each condition on certain names: in selectors, and in constraints.
+    """Removes each condition on certain names from selectors and constraints.
 
-    If a request for all devices (mode All) loses a condition, it becomes a request for one device:
-    without the condition, it would ask for more devices than before. ``classes`` are the
-    DeviceClasses.
+    A request for all devices (mode All) that loses a condition becomes a request for one device:
+    otherwise it would ask for more devices than before. ``classes`` are the DeviceClasses.
     """
 
     def __init__(self, names: frozenset[str], target: Target, classes: Iterable[Raw]) -> None:
@@ -93,8 +94,8 @@ def list_conditions(
 
 
 def make_absence_rewriter(names: frozenset[str], target: Target) -> SelectorRewriter:
-    """Return a rewriter that makes a selector false if it asks whether a device has one of the
-    names: where no source shows a value, its absence proves nothing.
+    """Return a rewriter that makes a selector false if it tests whether a device has one of the
+    names. The test would prove nothing, since no source shows these values.
     """
     env = environment(target, "stored")
     return SelectorRewriter(
@@ -103,8 +104,7 @@ def make_absence_rewriter(names: frozenset[str], target: Target) -> SelectorRewr
 
 
 def make_guard_rewriter(names: frozenset[str], target: Target) -> SelectorRewriter:
-    """Return a rewriter after which no device without a value meets a selector on it, and no
-    selector fails because of its absence.
+    """Return a rewriter that makes each selector on a name false for devices without the value.
 
     No device meets a request for all devices (mode All) with such a selector: it is unknown which
     of the devices without a value belong to the request.
@@ -136,7 +136,7 @@ class _GuardRewriter(SelectorRewriter):
 
 
 def _asks_for(program: Program, names: frozenset[str]) -> bool:
-    """Return True if the result depends on whether a device has one of the names at all."""
+    """Return True if a program tests whether a device has one of the names."""
     return any(
         lookup.full_name in names and (lookup.tested or lookup.optional)
         for lookup in program.lookups

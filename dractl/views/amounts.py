@@ -87,8 +87,8 @@ def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | N
 def _add_up_pod(
     spec: Raw, amounts_of: Callable[[Raw], dict[str, Quantity]], field: str
 ) -> dict[str, Quantity]:
-    """Add up ``requests`` or ``limits`` (``field``) of all containers, the pod's own, and its
-    overhead.
+    """Add up ``field`` (``requests`` or ``limits``) of a pod: its containers, the pod-level amounts
+    that replace them, and its overhead.
     """
     containers = maps_at(spec, "containers")
     if len(containers) == 1 and _OTHER_AMOUNTS.isdisjoint(spec):  # as in most pods

@@ -55,9 +55,9 @@ class FieldManager(Struct, frozen=True):
 class View:
     """An object as it was read, with typed fields.
 
-    A field is read when it is first needed, and then cached. A field that is missing or of the
-    wrong type, which no API server would store, reads as empty: a view never raises. The view of an
-    object that does not exist has empty fields only.
+    A field is read when it is first needed, and then cached. A view never raises: a missing field
+    reads as empty, and so does a field of the wrong type, which no API server would store. The view
+    of an object that does not exist has empty fields only.
     """
 
     def __init__(self, raw: Raw | None, key: Key | None = None) -> None:

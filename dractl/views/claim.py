@@ -176,14 +176,16 @@ class Claim(View):
 
     @property
     def held_devices(self) -> tuple[AllocatedDevice, ...]:
-        """The allocated devices that no other claim can get meanwhile: all except devices for
-        adminAccess.
+        """The allocated devices that no other claim can get at the same time: all except devices
+        for adminAccess.
         """
         return tuple([device for device in self.allocated_devices if not device.admin_access])
 
     @cached_property
     def held_pools(self) -> tuple[PoolName, ...]:
-        """The pools of :attr:`held_devices`, whose other fields are not read."""
+        """The pools of :attr:`held_devices`, found without a look at other fields of the
+        results.
+        """
         pools = {
             (text(result.get("driver")), text(result.get("pool"))): None
             for result in self.results
@@ -283,7 +285,8 @@ _TEXT_FIELDS = ("request", "driver", "pool", "device", "shareID")
 
 
 def _read_allocated_device(result: Raw) -> AllocatedDevice:
-    # One call for each of a hundred thousand results: its fields are tested here.
+    # A cluster has up to a hundred thousand results, so the fields are tested here, without another
+    # function call.
     texts = [value if isinstance(value := result.get(key), str) else "" for key in _TEXT_FIELDS]
     request, driver, pool, device, share = texts
     return AllocatedDevice(request, driver, pool, device, share, result.get("adminAccess") is True)

@@ -22,7 +22,7 @@ driver of each; they are off by default.
 
 
 class KarpenterSettings(Struct, frozen=True):
-    """The settings of Karpenter on which its treatment of claims depends."""
+    """The settings that decide how Karpenter treats claims."""
 
     version: str
     """The version, such as ``1.15``; "" if the image does not show it."""

@@ -77,17 +77,16 @@ class Node(View):
 
     @property
     def kubelet_skips_claims(self) -> bool:
-        """True if the kubelet stops preparing a pod's claims at the first that is already prepared
-        (kubernetes pkg/kubelet/cm/dra/manager.go prepareResources before #135919).
+        """True if the kubelet stops preparing a pod's claims at the first claim that is already
+        prepared (kubernetes pkg/kubelet/cm/dra/manager.go prepareResources before #135919).
 
-        That is certain for versions whose changelog lacks the correction; later patch releases
-        have it.
+        The versions that match are those whose changelog lacks the correction.
         """
         return re.match(r"v1\.(?:34\.[0-3]|35\.0)(?![0-9])", self.kubelet_version) is not None
 
     @property
     def kubelet_needs_claim_statuses(self) -> bool:
-        """True if the kubelet finds the claims of a pod that ends only by the pod's status
+        """True if the kubelet, when a pod ends, finds the pod's claims only through its status
         (kubernetes pkg/kubelet/cm/dra/manager.go UnprepareResources before #139845).
         """
         minor = re.match(r"v1\.(\d+)\.", self.kubelet_version)

@@ -457,8 +457,8 @@ class Pod(View):
         for volume in self.volumes:
             template = at(volume, "ephemeral", "volumeClaimTemplate")
             if isinstance(volume.get("persistentVolumeClaim"), dict):
-                # In a replica of a StatefulSet that is still to be created, such a claim has a
-                # template, too.
+                # A replica that a StatefulSet has yet to create has the claim's template beside its
+                # name.
                 name = text_at(volume, "persistentVolumeClaim", "claimName")
                 references.append(VolumeClaimReference(name, template))
             elif isinstance(volume.get("ephemeral"), dict):

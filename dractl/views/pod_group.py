@@ -85,7 +85,9 @@ class SchedulerGroup(View):
 
 
 class GangWorkload(View):
-    """A Workload of scheduling.k8s.io, to whose pod groups pods of 1.35 refer by name."""
+    """A Workload of scheduling.k8s.io. In Kubernetes 1.35, a pod names the Workload and one of its
+    pod groups.
+    """
 
     def min_count(self, group_name: str) -> int | None:
         """Return how many pods of one of its groups must start together; None if the group is not a

@@ -85,7 +85,7 @@ class DisruptionBudget(View):
 
     @cached_property
     def allowed_disruptions(self) -> int:
-        """The number of these pods that may be evicted."""
+        """The number of protected pods that may be evicted."""
         return integer_at(self.status, "disruptionsAllowed") or 0
 
     @property

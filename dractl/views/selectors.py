@@ -101,6 +101,6 @@ def spread_constraint(raw: Raw) -> SpreadConstraint:
 
 
 def requirement(raw: Raw) -> NodeSelectorRequirement:
-    """Read a requirement on a label, of a node selector, a label selector or a NodePool."""
+    """Read a requirement on a label from a node selector, a label selector or a NodePool."""
     values = tuple([value for value in list_at(raw, "values") if isinstance(value, str)])
     return NodeSelectorRequirement(text_at(raw, "key"), text_at(raw, "operator"), values)

@@ -1,7 +1,7 @@
 """The next step of a workload's controller after a change: pods to delete, and pods to create.
 
-One module per controller, named as in kubernetes pkg/controller. All of them are simplified: a pod
-on a node counts as available unless it reports that it is not ready.
+One module per controller, named as in kubernetes pkg/controller. In every module, a pod on a node
+counts as available unless it reports that it is not ready.
 """
 
 from dractl.simulation.controllers.change import NO_ACTION, ControllerAction, WorkloadChange

@@ -1,4 +1,4 @@
-"""A workload in a change as its controller sees it, and the next step of the controller."""
+"""A workload before and after a change, as its controller sees it, and the response."""
 
 from msgspec import Struct
 
@@ -48,7 +48,7 @@ class ControllerAction(Struct, frozen=True):
     """Pods that the controller deletes."""
 
     pods_to_create: tuple[Pod, ...] = ()
-    """The pods to create, each given as an earlier pod that it resembles."""
+    """The pods to create; each entry is an earlier pod that serves as the model of a new one."""
 
     failure: str = ""
     """The reason why a Job fails and all its pods end; empty if the Job does not fail."""

@@ -16,7 +16,7 @@ _REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 
 
 class Fenceposts(Struct, frozen=True):
-    """The numbers of pods by which a rolling update may exceed the replicas, or fall below them."""
+    """The limits of a rolling update: pods beyond the replicas, and unavailable replicas."""
 
     max_surge: int
     """Pods that may exist beyond the replicas."""

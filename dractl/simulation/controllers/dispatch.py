@@ -15,7 +15,7 @@ SIMULATED_OWNERS = (
     "StatefulSet",
     "DaemonSet",
     "Job",
-    "Node",  # owns the static pods of its kubelet, which recreates them
+    "Node",  # owns static pods, which its kubelet recreates
 )
 """Kinds of owners whose reaction to a deleted pod is known; for other kinds it is assumed."""
 

@@ -19,7 +19,7 @@ def reconcile_job(change: WorkloadChange) -> ControllerAction:
     all_deleted = change.deleted_pods and len(change.deleted_pods) == len(change.previous_pods)
     have_failed = any(map(_has_failed, change.deleted_pods))
     if all_deleted and not have_failed and change.current.controller is None:
-        # Suspending and resuming a Job recreates such pods: none of them counts as failed.
+        # A Job that was suspended and resumed recreates its pods: none of them has failed.
         return recreate_deleted_pods(change)
     policy_actions = [failure_action(change.current, pod) for pod in change.deleted_pods]
     failures = sum(action != "Ignore" for action in policy_actions)
@@ -75,6 +75,6 @@ def failure_action(job: Workload, pod: Pod) -> str:
 
 
 def _matches_condition(pattern: Raw, pod: Pod) -> bool:
-    """Return whether a pod has the condition of a rule, whose status is True by default."""
+    """Return whether a pod has the condition of a rule. A rule without a status means True."""
     condition = pod.condition(text(pattern.get("type")))
     return bool(condition.type) and condition.status == (text(pattern.get("status")) or "True")

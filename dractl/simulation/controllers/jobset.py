@@ -48,8 +48,8 @@ def decide_restart(job_set: JobSet, job: Workload, reason: str) -> RestartDecisi
 def _policy_action(job_set: JobSet, replicated_job: str, reason: str) -> str:
     """Return the action of the first rule that matches a failed Job.
 
-    The message of the failure is unknown. A rule with message patterns is taken to match if it
-    fails the JobSet, which is the worst outcome, and not to match otherwise.
+    The message of the failure is unknown. To assume the worst, a rule with message patterns matches
+    only if it fails the JobSet.
     """
     for rule in job_set.failure_rules if replicated_job else ():
         if rule.message_patterns and rule.action != "FailJobSet":

@@ -10,8 +10,8 @@ from dractl.simulation.controllers.replicas import rank_for_deletion, replica_co
 def scale(change: WorkloadChange) -> ControllerAction:
     """Scale the workload by the difference in ``spec.replicas``.
 
-    The input may lack some of its pods, so their number before the change is the base. Pods to
-    delete are ranked as in pkg/controller/controller_utils.go ActivePodsWithRanks.
+    The difference is added to the number of pods that the input shows, since it may lack some. Pods
+    to delete are ranked as in pkg/controller/controller_utils.go ActivePodsWithRanks.
     """
     wanted = max(len(change.previous_pods) + _replica_difference(change), 0)
     surplus = len(change.active_pods) + change.rejections - wanted

@@ -30,9 +30,7 @@ def reconcile_stateful_set(change: WorkloadChange) -> ControllerAction:
 
 
 def _end_of_ordinals(stateful_set: Workload) -> int | None:
-    """Return the ordinal after that of the last replica; None if the input lacks the
-    StatefulSet.
-    """
+    """Return the ordinal after the last replica's; None if the input lacks the StatefulSet."""
     if not stateful_set.exists:
         return None
     return stateful_set.first_ordinal + replica_count(stateful_set)
