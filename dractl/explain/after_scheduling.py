@@ -118,7 +118,7 @@ class PlacedPod(Struct, frozen=True):
 
     @property
     def nodes(self) -> tuple[str]:
-        """The pod's node, as the tuple that causes take."""
+        """The pod's node, as a tuple for the field ``nodes`` of causes."""
         return (self.pod.node_name,)
 
     @property
@@ -355,7 +355,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _has_restarted(pod: Pod, step: Event) -> bool:
-    """Return True if the kubelet begins with a pod anew, as after a reboot, and fails at a step.
+    """Return True if the kubelet starts a pod again, as after a reboot, and fails at a step.
 
     The states of its containers are then out of date, since no container has run after the restart.
     """
@@ -399,7 +399,8 @@ def _explain_start(placed: PlacedPod, why: str, is_of_runtime: bool) -> Refusal 
 def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
     """Return the folders in which the drivers of a pod's devices look for files of their vendor.
 
-    A path that a volume of the pod names is not a fault of the drivers.
+    The result is empty if a volume of the pod names the missing path, since that is no fault of the
+    drivers.
     """
     path = kubelet.parse_missing_dependency(why).name
     if path.startswith(placed.pod.host_paths):
@@ -460,7 +461,7 @@ def _find_missing_devices(
 ) -> running.MissingDevices | None:
     """Return the devices that a program has not found although they are allocated to its pod.
 
-    The last words of its log say so; words about anything else do not count.
+    The end of the program's log must match the facts about the vendor's libraries.
     """
     words = " ".join(
         state.message
@@ -510,7 +511,9 @@ def _find_reboot(placed: PlacedPod) -> str:
 
 
 def _find_shared_claim(placed: PlacedPod, why: str) -> running.SharedClaim | None:
-    """Return the claim for which a kubelet skips the claim that a message names."""
+    """Return the shared claim because of which a kubelet skips another claim, the one that the
+    message names.
+    """
     node = placed.state.node(placed.pod.node_name)
     if "unable to get claim info" not in why or not node.kubelet_skips_claims:
         return None
@@ -678,7 +681,7 @@ def _configurations_of_other_types(
     """Yield allocated configurations that are for devices of another type: pod claim, path, and
     reason.
 
-    The driver ignores a configuration that names no request.
+    Configurations that name no request are left out, since the driver ignores them.
     """
     types = _device_types(slices)
     for claim in claims:
@@ -877,7 +880,7 @@ def note_evicting_taints(
 def _describe_toleration(
     claim: PodClaim, device: DeviceRequestAllocationResult, taint: DeviceTaint
 ) -> str:
-    """Say what the claim's tolerations do against the eviction from a device."""
+    """Describe why the claim's tolerations delay an eviction, or do not prevent it."""
     delay = eviction_delay(device.tolerations, taint)
     if delay is not None:
         return (

@@ -59,7 +59,7 @@ class Reason(Struct, frozen=True):
 
     @property
     def is_unknown_machine(self) -> bool:
-        """True if no source shows the values of a machine on which the answer depends."""
+        """True if the answer depends on values of a machine that no source shows."""
         return self.code == NotKnownOfMachine.page.code
 
     @property
@@ -337,14 +337,14 @@ class SchedulerAnswer(Struct, frozen=True):
     claims: str
     gangs: str
     quota: str
-    """The treatment of quotas. As with ``claims`` and ``gangs``, it is the end of a sentence
-    that begins with the scheduler's name.
+    """The treatment of quotas: the end of a sentence that begins with the scheduler's name. The
+    fields ``claims`` and ``gangs`` have the same form.
     """
     group: str
     queue: str
     """The group and the queue that the pod names."""
     words: tuple[Utterance, ...]
-    """Its own words about the pod."""
+    """The scheduler's own words about the pod."""
     source: str
     read: str
     """The source of the facts about the scheduler, and the day on which they were read."""
@@ -448,7 +448,7 @@ class Explanation(Struct, frozen=True):
 
     @property
     def is_unknown_machine(self) -> bool:
-        """True if no source shows the values of a machine on which the answer depends."""
+        """True if the answer depends on values of a machine that no source shows."""
         return any(reason.is_unknown_machine for reason in self.reasons[:1])
 
     @property
@@ -478,8 +478,8 @@ class Explanation(Struct, frozen=True):
 
     @property
     def unchecked(self) -> bool:
-        """True if a node fits, but a plugin or another scheduler, which is not simulated, may
-        refuse it. No fixes are searched for then.
+        """True if a node fits, but a plugin or scheduler that dractl does not simulate may refuse
+        it. There is no search for fixes then.
         """
         stopped = bool(self.reasons) and self.reasons[0].code in ("node-filter", "other-scheduler")
         return stopped and any(node.verdict in ("allocatable", "undecided") for node in self.nodes)

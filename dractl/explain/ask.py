@@ -248,9 +248,9 @@ def find_all_waiting(
 ) -> list[Question]:
     """Return every subject that waits for devices.
 
-    That is every pending pod that DRA concerns, every unallocated claim that these pods do not use,
+    Such subjects are pending pods that DRA concerns, unallocated claims that these pods do not use,
     workloads whose pods are refused, and workloads of manifests without pods. If ``within`` is
-    given, the subject must be in that state as well.
+    given, only its objects count.
     """
     files = state if within is None else within
     pods = [
@@ -340,7 +340,7 @@ def _is_in_namespace(namespace: str | None, key: Key) -> bool:
 
 
 def claim_question(state: ClusterState, question: Question) -> PodClaim:
-    """Return a claim, or the claim of a template, as something to allocate."""
+    """Return a claim, or the claim that a template would make, as the scheduler allocates it."""
     namespace, name = question.key
     target = f"{question.kind}/{namespace}/{name}"
     if question.kind == "ResourceClaim":

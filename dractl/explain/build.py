@@ -1,4 +1,4 @@
-"""The last step of an answer: its conclusion and its parts become one Explanation."""
+"""Builds the Explanation from the conclusion and the other parts of an answer."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -220,8 +220,8 @@ def _withhold_allocation(node: NodeAnswer) -> NodeAnswer:
 def _conflict(case: Case, conclusion: Conclusion) -> Conflict | None:
     """Return the conflict if a constraint is the cause.
 
-    If it is the first cause, the conflict is on its first node, otherwise on the node whose best
-    place has the most free devices.
+    If the constraint is the first cause, the conflict is on that cause's first node. Otherwise it
+    is on the node where one value of the attribute comes nearest to a fit.
     """
     node_names = [
         node

@@ -64,7 +64,9 @@ class Conclusion(Struct, frozen=True):
     ranked: tuple[Cause, ...] = ()
     """The causes of the attempt itself."""
     behind: tuple[Cause, ...] = ()
-    """Causes that span several objects although the subject fits."""
+    """The causes that span several objects, if the subject fits; otherwise they are in
+    ``causes``.
+    """
 
     @property
     def fits(self) -> bool:
@@ -314,8 +316,8 @@ def _search_notes(case: Case) -> Iterator[str]:
 
 
 def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion:
-    """Put the underlying cause first: a cause that spans several objects, a driver's, or a
-    workload's.
+    """Put the underlying cause first: one that spans several objects, or that lies in a driver or a
+    workload.
     """
     underlying = diagnosis.behind
     if not underlying or (diagnosis.group.causes and conclusion.fits):
@@ -340,7 +342,9 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
 
 
 def _begins_headline(underlying: Cause) -> bool:
-    """Return True if a cause may stand before the verdict: a misread value only if it decides."""
+    """Return True if a cause may begin the headline. A misread value may do so only if it
+    decides.
+    """
     return not isinstance(underlying, DeviceContradiction) or underlying.decides
 
 
@@ -756,8 +760,8 @@ def _apply_permissions(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusi
 
 
 def _cause_of_unreadable(diagnosis: Diagnosis, nodes: tuple[str, ...] = ()) -> NotReadable:
-    """Return the unreadable resources as a cause, with the scheduler's message. On ``nodes``, the
-    subject fits as far as the objects can be read.
+    """Return the unreadable resources as a cause, with the scheduler's message. ``nodes`` are the
+    nodes on which the subject fits, as far as the objects can be read.
     """
     quote = (_condition_message(diagnosis.case) or "").partition(". ")[0].rstrip(".")
     missing = diagnosis.attempted.blind.sentences

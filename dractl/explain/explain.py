@@ -103,7 +103,7 @@ class Explainer:
 
     @cached_property
     def aligner(self) -> Aligner:
-        """The judge of allocations of this cluster."""
+        """The judge of how well allocations of this cluster are aligned."""
         return Aligner(self.scheduler)
 
     @cached_property
@@ -123,9 +123,7 @@ class Explainer:
         return self._explain_inquiry(inquire.make_inquiry(self.state, question, attempt))
 
     def judge(self, question: Question) -> SubjectVerdict:
-        """Return the verdict of :meth:`explain` and its first reason, without anything else that it
-        finds.
-        """
+        """Return only the verdict and the first reason that :meth:`explain` would find."""
         inquiry = None if question.kind == "Node" else inquire.make_inquiry(self.state, question)
         if inquiry is None or not inquiry.waits:
             return self.explain(question).summary
@@ -240,8 +238,9 @@ class Explainer:
     def _settle(
         self, inquiry: Inquiry, result: InquiryResult
     ) -> tuple[InquiryResult, "_OtherInquiry | None"]:
-        """Return the result with the unknown values that decide it, or the inquiry in the cluster
-        whose answer holds for all values.
+        """Return the result, with the unknown values if they decide it.
+
+        If another cluster gives the answer for all values, also return the inquiry in that cluster.
         """
         if self.options.settled or not has_unknown_values(self.state):
             return result, None
@@ -465,7 +464,9 @@ class _OtherInquiry(Struct, frozen=True):
 
 
 def _mark_doubted(diagnosis: Diagnosis) -> tuple[Case, tuple[NodeFindings, ...]]:
-    """Return the case and the findings in which nothing is counted on undecided nodes."""
+    """Return the case without the surveys of undecided nodes, and the findings that mark these
+    nodes.
+    """
     case, findings, doubt = diagnosis.case, diagnosis.found, diagnosis.attempted.doubt
     if doubt is None:
         return case, findings

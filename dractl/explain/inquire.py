@@ -27,8 +27,8 @@ from dractl.views import Pod
 
 
 class Inquiry(Struct, frozen=True):
-    """A question to a cluster; a question about a claim becomes one about the pod that waits for
-    it.
+    """A question to a cluster. A question about a claim is turned into one about the pod that waits
+    for it.
     """
 
     question: Question

@@ -18,7 +18,7 @@ from dractl.views import Pod
 def question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = Pod(fit.subject.copy(fit.fits + 1))
-    # Its scheduler has been reported
+    # Another report names the pod's scheduler, so this one leaves it out.
     spec = {key: value for key, value in pod.spec.items() if key != "schedulerName"}
     return Question("Pod", pod.key, {**drop_uid(pod.raw), "spec": spec})
 
@@ -33,7 +33,7 @@ def explain_next_copy(fit: Fit, features: Features) -> Explanation | None:
 
 
 def mark_undecided(fit: Fit, features: Features) -> Fit:
-    """Return the fit, undecided if the next copy may fit for some values of described machines that
+    """Mark a fit as undecided if the next copy may fit for some values of described machines that
     no source shows.
     """
     if fit.undecided or not list_unknown_values(fit.state):

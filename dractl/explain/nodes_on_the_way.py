@@ -1,5 +1,5 @@
-"""Nodes that Karpenter has launched and that are not initialized: it counts on their devices, and
-places pods on them before it launches another one (Scheduler.addToExistingNode).
+"""Nodes that Karpenter has launched and that are not initialized. Karpenter counts on their
+devices, and places pods on them before it launches another node (Scheduler.addToExistingNode).
 """
 
 from collections.abc import Iterator

@@ -78,10 +78,8 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
 def _attribute_with_value(
     devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]
 ) -> str | None:
-    """Return the only attribute that has, on a device, the string with which the condition compares
-    an unknown attribute.
-
-    Drivers rename attributes.
+    """Return the attribute that an unknown one probably means now, since drivers rename attributes:
+    the only one that has, on a device, the string in the condition.
     """
     if reference.kind != "attributes":
         return None

@@ -53,7 +53,7 @@ class Settlement(Struct, frozen=True):
 
 
 class Bounds:
-    """The limits of what is known about a cluster with described machines.
+    """The bounds of a verdict in a cluster with described machines.
 
     An attempt is made again where no condition on an unknown value counts. If the subject does not
     fit there, it fits for no value. An unknown value is absent from the slices, so most selectors
@@ -96,7 +96,7 @@ class Bounds:
         return NotKnownOfMachine(names=names, nodes=doubted) if doubted else None
 
     def _reads(self, result: InquiryResult) -> frozenset[str]:
-        """Return the unknown values that the claims and their classes have conditions on."""
+        """Return the unknown values on which the claims and their classes have conditions."""
         if not self._names or not result.compares or result.attempt.stops:
             return frozenset()
         return list_conditions(result.attempt.claims, self.state, self._names, self._target)

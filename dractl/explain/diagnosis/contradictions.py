@@ -26,7 +26,7 @@ _MODEL_NAMES = frozenset(
 """The last parts of the names of attributes that identify the hardware of a device."""
 MAX_DEVICES_COMPARED = 512
 _OTHER_VALUES = {"false": True, "true": False}
-"""The other boolean for the text of each."""
+"""The opposite value of a boolean, by the text of the boolean."""
 
 
 class _Reading(Struct, frozen=True):
@@ -144,8 +144,9 @@ def _decides(
     """Return True if a contradiction explains the first cause, or the subject would fit with the
     other value.
 
-    ``cause`` is the cause that it explains. If every node has another cause, each of many changes
-    would let the subject fit, so only the cause on the nearest node is compared.
+    ``cause`` is the cause that the contradiction explains. If the nodes have different causes
+    (:class:`Mixed`), only the cause on the nearest node is compared, since any of many changes
+    would let the subject fit.
     """
     if isinstance(first, Mixed):
         return first.nearest_cause is not None and first.nearest_cause.key == cause.key

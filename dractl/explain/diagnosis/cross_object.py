@@ -68,7 +68,7 @@ _DRIVER_MARKS = (
     "driver",
 )  # words in the names of drivers' DaemonSets and of their namespaces
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
-_DAEMON_SET = "DaemonSet"  # each of its pods runs on another node, so none is in the way of another
+_DAEMON_SET = "DaemonSet"  # its pods run on different nodes, never in each other's way
 _OCCUPANCY = (DeviceInUse, AllNeedsFree, CountersShort)  # causes that end when holders let go
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
 MAX_NODES_COMPARED = 8  # the maximum number of nodes with one label that are compared
@@ -315,7 +315,7 @@ def _find_anti_affine_replicas(
 
 
 def _pods_that_block(cause: Cause) -> list[AntiAffinityConflict | HostPortConflict]:
-    """Return the pods that keep the pod from a node."""
+    """Return the conflicts with other pods that keep the pod from a node."""
     unmet = cause.unmet if isinstance(cause, NodeFilter) else ()
     return [entry for entry in unmet if isinstance(entry, AntiAffinityConflict | HostPortConflict)]
 

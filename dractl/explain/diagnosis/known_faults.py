@@ -37,8 +37,8 @@ class KnownFault(Struct, frozen=True):
 
 
 def find_faults_of_driver(words: str, state: ClusterState, driver: str) -> tuple[KnownFault, ...]:
-    """Return the known faults of the driver that runs; none where the input does not show its
-    version.
+    """Return the known faults of the driver's running version; none if the input does not show
+    it.
     """
     version = driver_version(state, driver)
     return _find_faults(words, {("driver", driver): version} if version else {})

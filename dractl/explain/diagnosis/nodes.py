@@ -123,7 +123,7 @@ def _allocation_causes(case: Case, verdict: NodeVerdict, survey: Survey) -> list
     if not causes_on_node:
         causes_on_node = diagnose_combination(case, survey)
     elif (crowded := cause_of_excess(case, survey)) is not None:
-        # With all devices free it would not fit either, so the holders do not matter.
+        # Even with all devices free the claims would not fit, so the holders do not matter.
         causes_on_node = [
             crowded,
             *(cause for cause in causes_on_node if not isinstance(cause, DeviceInUse)),
@@ -258,8 +258,8 @@ def _similar_pod_tolerations(case: Case, rejection: Rejection) -> tuple[str, ...
 
 
 def _similar_claim_tolerations(case: Case, rejection: Rejection) -> tuple[str, ...]:
-    """Return the tolerations of the pod's requests that have the key of such a taint, in any letter
-    case.
+    """Return the tolerations of the pod's requests that have the key of a taint that people set, in
+    any letter case.
     """
     keys = _taint_keys(rejection)
     specs = (

@@ -30,7 +30,7 @@ from dractl.views.volumes import PersistentVolumeClaim
 
 
 def find_upstream_bug(case: Case) -> Cause | None:
-    """Return the bug of the release if the pod would fit without it."""
+    """Return the upstream bug without which the pod would fit."""
     if case.attempt.fits:
         return None
     claims, pod = case.attempt.claims, case.question.value
@@ -238,10 +238,10 @@ def volume_users(
 
 
 def note_largest_request(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
-    """Yield a note on the largest request for the resource that a node lacks, unless the containers
-    show it.
+    """Yield a note on a large request for the resource that a node lacks, if no main container
+    makes it.
 
-    It is an init container, the overhead of the RuntimeClass, or the pod's own resources
+    An init container, the overhead of the RuntimeClass or the pod's own resources may make it
     (component-helpers/resource PodRequests).
     """
     resource = next(

@@ -277,8 +277,8 @@ def _cause_of_taints(case: Case, request: RequestSurvey, stage: Stage, need: int
 
 
 def _similar_tolerations(case: Case, request: RequestSurvey, taint: str) -> tuple[str, ...]:
-    """Return tolerations of the request with the taint's key, in any case, which do not tolerate
-    the taint.
+    """Return tolerations of the request that have the taint's key, in any letter case, but do not
+    tolerate the taint.
     """
     option = case.option(request.ref)
     key = taint.partition(":")[0].partition("=")[0].lower()

@@ -305,10 +305,10 @@ def _accept_both_names(
 def _guard_lookup(devices: Devices, text: str, lookup: Lookup) -> Iterator[str]:
     """Yield the condition, made false where an attribute is missing.
 
-    Either ``attributes['d'].?x.orValue(…)`` with a default that hardly any condition accepts, or
-    ``'x' in device.attributes['d'] && …``. The second form can stay within the server's cost limit
-    where the first does not, since the estimate takes the result of ``orValue`` to be as long as
-    possible.
+    The first form is ``attributes['d'].?x.orValue(…)`` with a default that hardly any condition
+    accepts. The second is ``'x' in device.attributes['d'] && …``. It can stay within the server's
+    cost limit where the first does not: the estimate assumes the longest possible result of
+    ``orValue``.
     """
     attribute_type = next(
         (

@@ -47,7 +47,7 @@ class _HeldClaim(Struct, frozen=True):
 
 @fix_once_for(*HOLDING_CAUSES)
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
-    """End the pods that hold wanted devices, or delete the idle claims that do.
+    """End the pods that hold wanted devices, or delete idle claims that hold some.
 
     Single claims are tried first, then pairs of claims. Then one claim of each driver is tried, and
     as many claims of each driver as there are wanted devices; last, all claims that one cause names
@@ -154,7 +154,7 @@ def _release_claims(
         preference = Preference.RESTORE
     elif all(claim.is_idle for claim in claims):
         preference = Preference.IDLE
-    # Devices of the other pods are not the wanted ones, so these pods do not count.
+    # A change may end pods that hold no wanted devices; a candidate with such pods ranks lower.
     further_pods = len(ending.deletions) - len(set(pods))
     devices = plural(sum(claim.device_count for claim in claims), "device")
     yield Candidate(

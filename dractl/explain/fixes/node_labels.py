@@ -84,8 +84,8 @@ def format_labels(labels: Mapping[str, Any]) -> str:
 def _runtime_class_that_adds(problem: FixProblem, unmet_labels: Mapping[str, Any]) -> str:
     """Return the pod's RuntimeClass if it may have added the labels to the pod's nodeSelector.
 
-    It may have if the user's manifest lacks them, or is not known (kubernetes
-    plugin/pkg/admission/runtimeclass). Return "" if it cannot have.
+    That is possible if the user's manifest lacks the labels or is not known (kubernetes
+    plugin/pkg/admission/runtimeclass); otherwise return "".
     """
     runtime_class = problem.question.pod.runtime_class_name
     if not runtime_class or not unmet_labels:
@@ -258,7 +258,7 @@ def _remove_node_affinity(
 ) -> Iterator[Candidate]:
     """Remove the part of nodeSelector and node affinity that the node does not satisfy.
 
-    An architecture is changed instead: images are built for one.
+    A label for the architecture is changed instead, since images are built for one architecture.
     """
     selector = problem.question.pod.node_selector
     if list(unmet_labels) == [ARCH_LABEL] and not affinity_fails and architecture:

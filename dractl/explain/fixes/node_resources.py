@@ -67,7 +67,7 @@ def _end_together(
 def free_resource(
     problem: FixProblem, verdict: NodeVerdict, rejection: Rejection
 ) -> Iterator[Candidate]:
-    """Lower the pod's request, or end the pods on the node that use most: one, or those needed."""
+    """Lower the pod's request, or end pods on the node: the largest user, or as many as needed."""
     resource = rejection.resource or ""
     if resource != "pods":
         yield from _lower_request(problem, verdict, rejection)

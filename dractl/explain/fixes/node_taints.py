@@ -96,7 +96,7 @@ def _is_for_other_architecture(verdict: NodeVerdict, taints: Sequence[Taint]) ->
 def _tolerate_node_taints(
     problem: FixProblem, verdict: NodeVerdict, taints: Sequence[Taint]
 ) -> Iterator[Candidate]:
-    """Correct the pod's toleration that was meant for the only taint, or tolerate all of them."""
+    """Correct the pod's toleration that was meant for the only taint, or tolerate all taints."""
     names = ", ".join(map(format_taint, taints))
     slot = FixSlot(Topic.TOLERATION, ", ".join(taint.key for taint in taints))
     tolerations = problem.question.pod.toleration_entries

@@ -33,7 +33,7 @@ _MAX_NODES = 6  # the maximum number of nodes for which fixes are made
 
 @fix_once_for(Cause)
 def open_refused_nodes(problem: FixProblem) -> Iterator[Candidate]:
-    """Make nodes accept the pod that filters reject; nodes with the right devices come first."""
+    """Change what makes filters reject the pod; nodes with the right devices come first."""
     refused = [(v, v.rejection) for v in problem.case.attempt.nodes if v.rejection is not None]
     refused.sort(key=lambda pair: (not pair[0].allocates, bool(pair[0].unusable_claims)))
     for verdict, first_rejection in refused[:_MAX_NODES]:

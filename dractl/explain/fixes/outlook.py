@@ -1,4 +1,4 @@
-"""Predict whether the pod runs after a fix, and which side effects this has in the cluster."""
+"""Predict whether the pod runs after a fix, and which side effects the fix has in the cluster."""
 
 from collections.abc import Sequence
 
@@ -145,7 +145,7 @@ def _recreate_pods(
 
 
 def _queue_in_default_scheduler(problem: FixProblem, pod: Raw) -> Scheduler:
-    """Return a scheduler that has the pods of the pod's own scheduler in kube-scheduler's queue.
+    """Return a kube-scheduler whose queue also has the pods of the subject's own scheduler.
 
     Fixes are proven with kube-scheduler's logic, whichever scheduler places the pods.
     """

@@ -17,9 +17,8 @@ _ROLLOUT_KINDS = ("Deployment", "DaemonSet")
 
 
 def describe_affected_pods(state: ClusterState, restarted: Collection[Key], patch: Patch) -> str:
-    """Describe the other pods that a change of a template affects, besides those ``restarted``.
-
-    Empty if there are none.
+    """Describe the other pods that a change of a template affects, besides those in ``restarted``;
+    "" if there are none.
     """
     kind, key = parse_target(patch.target)
     if any(str(o["path"]).startswith(_TEMPLATE_POINTER) for o in patch.operations):

@@ -138,7 +138,7 @@ def _add_counter_set(pool: Pool, name: str) -> Iterator[Candidate]:
 
 
 def _remove_consumption(pool: Pool, counter_set: str) -> Iterator[Candidate]:
-    """Remove the counters of a device that consumes a counter set that does not exist."""
+    """Remove a device's consumption of a counter set that does not exist."""
     for slice_name, device in _devices(pool):
         if any(use.counter_set == counter_set for use in counter_uses(device.fields)):
             removal = remove((*device.path, "consumesCounters"))

@@ -131,7 +131,7 @@ class FixProblem(Struct, frozen=True):
                 yield verdict, request
 
     def request_name(self, ref: RequestRef) -> str:
-        """Return ``request gpu``, with its claim's name where the pod has several."""
+        """Return ``request gpu``, with the name of its claim if the pod has several."""
         return self.case.names.request(ref)
 
     def editable_request(self, ref: RequestRef | None) -> EditablePart[Request] | None:

@@ -118,7 +118,8 @@ def select_shown_changes(state: ClusterState, changes: Iterable[Change]) -> list
 def verify(
     problem: FixProblem, candidate: Candidate, nodes: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the nodes, of all or of ``nodes``, on which the subject fits after the change.
+    """Return the nodes on which the subject fits after the change; only ``nodes`` are tried, if
+    given.
 
     The result is empty if it fits on none, or if nobody could make the change.
     """

@@ -438,5 +438,5 @@ def _quote_json(operations: Iterable[Raw]) -> str:
 
 
 def _format_operations(operations: Iterable[Raw]) -> str:
-    """Format operations as JSON, one a line."""
+    """Format operations as JSON, one per line."""
     return "[" + ",\n ".join(json.dumps(dict(o), ensure_ascii=False) for o in operations) + "]\n"

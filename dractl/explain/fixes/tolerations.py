@@ -49,7 +49,7 @@ def is_near_miss(toleration: Mapping[str, Any], taint: Taint) -> bool:
 
 
 def correct_toleration(toleration: Mapping[str, Any], taint: Taint) -> dict[str, Any]:
-    """Return a toleration that was meant for a taint, corrected."""
+    """Return the corrected form of a toleration that was meant for a taint."""
     if toleration.get("operator") != "Exists":
         return {**toleration, **narrowest_toleration(taint)}
     effect = {"effect": taint.effect} if "effect" in toleration else {}

@@ -92,8 +92,8 @@ def explain_each(
 
 
 def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation]:
-    """Return two answers, for the replicas that fit at once and for the others, if only some of the
-    replicas of an answer fit at once; otherwise return the answer.
+    """Split an answer if only some of its replicas fit at once: one answer is for these, one for
+    the others. Return any other answer unchanged.
     """
     fits = answer.fits or any(reason.code == WouldFitNow.page.code for reason in answer.reasons[:1])
     namespace, key_of_subject = (
@@ -265,8 +265,8 @@ def _add_relief(
     answers_by_action: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:
         for fix in answer.fixes if _is_single_pod(explainer.state, answer) else ():
-            # A fix that changes no object, but a driver or hardware, is not counted: the devices
-            # that there will be are only assumed.
+            # A fix of a driver or of hardware changes no object and is not counted, since the
+            # devices after it are only assumed.
             if fix.changes and not _ends_replicas(explainer.state, answer, fix):
                 answers_by_action.setdefault(_change_key(fix), []).append((answer, fix))
     common = sorted(
@@ -327,7 +327,7 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
     """Count the pods that fit after a fix, one answer after the other; None if that is
     undecided.
 
-    Once a pod does not fit, pods that are equal to it for the scheduler are not tried.
+    If a pod does not fit, the pods that the scheduler cannot tell apart from it are not tried.
     """
     state, fits = explainer.state, 0
     unschedulable: set[Hashable] = set()

@@ -62,7 +62,7 @@ class Group(Struct, frozen=True):
     together.
     """
     waits: str = ""
-    """The cause, other than their number, that keeps all of the pods from starting."""
+    """The cause that keeps all pods from starting, if it is another than too few pods that fit."""
     across: GangAlignment | None = None
     """The alignment of the pods that have a node: their rails and NVLink domains."""
 

@@ -1,5 +1,5 @@
-"""The machines that the labels of a cluster's nodes name, and whether a new one would serve a
-subject that no existing node can ever serve.
+"""Machines of the models that the labels of a cluster's nodes name. A new one may serve a subject
+that no existing node can ever serve.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ gpu-feature-discovery.
 """
 _MAX_MACHINES = 3
 _UNKNOWN = "?"
-"""A machine of which it is unknown whether it serves."""
+"""The result for a machine that may or may not serve the subject."""
 
 
 def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[str]:
-    """Yield the machines of the cluster's kinds that would serve a subject; none if no node has a
-    label that names a known machine.
+    """Yield a note on the machines that node labels name and that would serve a subject; none if no
+    label names a known machine.
     """
     labels = (node.labels for node in scheduler.nodes.values())
     values = dict.fromkeys(each[key] for each in labels for key in _LABELS if key in each)
@@ -48,8 +48,9 @@ def note_known_machines(scheduler: Scheduler, question: Question) -> Iterator[st
 
 
 def _judge_machine(scheduler: Scheduler, question: Question, name: str) -> str | None:
-    """Return the labels that a machine's node needs to serve the subject, as words that follow
-    "with"; None if the machine does not serve the subject, and :data:`_UNKNOWN` if that is unknown.
+    """Return the labels that a machine's node needs to serve the subject: `` with LABELS``, or ""
+    if it needs none. Return None if the machine does not serve the subject, and :data:`_UNKNOWN` if
+    that is unknown.
     """
     from dractl.explain.explain import Explainer
     from dractl.explain.fleet.machines import make_pending

@@ -63,7 +63,7 @@ class DescribedMachine(Struct, frozen=True):
     """A machine that the cluster does not have."""
 
     published: ClusterState
-    """The objects that drivers would publish there."""
+    """The objects that drivers would publish on the machine."""
     description: Description
     """Its hardware, and the facts about its node."""
 
@@ -89,7 +89,7 @@ class MachineFilling(Struct, frozen=True):
 
     copies: int
     stranded: tuple[StrandedDevices, ...] = ()
-    """The remaining devices that a further copy could use, but that do not suffice for one."""
+    """The remaining devices that a further copy could use, but that are not enough for one."""
 
 
 class MachineAnswer(Struct, frozen=True):
@@ -98,7 +98,7 @@ class MachineAnswer(Struct, frozen=True):
     machine: str
     explanation: Explanation
     needs: tuple[RequiredLabel, ...] = ()
-    """Labels with unknown presence that the answer assumes."""
+    """Labels that the answer assumes, since it is unknown whether the node has them."""
     set_by: Mapping[str, str] = field(default_factory=dict)
     """The components that set known labels on which the answer relies."""
     unjudged: tuple[str, ...] = ()

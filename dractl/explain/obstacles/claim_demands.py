@@ -37,8 +37,8 @@ class ClaimDemand(Demand, frozen=True):
         return self.target
 
     def edit_spec(self, trial: Trial, edit: Callable[[Claim[str], Raw], Raw]) -> Trial:
-        """Return the trial with another claim. ``edit`` gets a view of the claim, and its
-        object.
+        """Return the trial with an edited claim. ``edit`` gets a view of the claim and the object
+        that contains it, and returns the new object.
         """
         return trial.edit(
             self.target, lambda value: edit(Claim.of(self.target, value, self.prefix), value)
@@ -51,9 +51,7 @@ class RequestDemand(ClaimDemand, frozen=True):
     request: str
 
     def edit_request(self, trial: Trial, edit: Callable[[Request, Raw], Raw]) -> Trial:
-        """Return the trial with another request; if the trial lacks the request, it stays the
-        same.
-        """
+        """Return the trial with an edited request, or the same trial if it lacks the request."""
 
         def edit_value(claim: Claim[str], value: Raw) -> Raw:
             request = claim.request(self.request)

@@ -209,8 +209,8 @@ def _keep_existing_classes(case: Case, cause: Cause) -> Cause:
 
 
 def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
-    """Return the time when a subject could fit; demands that stop an attempt before the nodes are
-    lifted first.
+    """Return the time when a subject could fit. Demands that end the attempt before any node is
+    tried are lifted first.
     """
     before = [demand for demand in nearest.demands if demand.is_before_nodes]
     trial = lift_all(recreate_subject(case.state, case.state, case.question), before)

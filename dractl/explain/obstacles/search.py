@@ -184,9 +184,9 @@ class _Group(Struct, frozen=True):
     demands: tuple[Demand, ...]
     """The demands that fail in the filters of these nodes."""
     remoteness: float
-    """A first guess."""
+    """The estimated distance of the nodes from a fit."""
     reading: object
-    """A key that is equal for nodes with the same devices, and with equally many suitable ones."""
+    """A key that is equal for nodes with the same devices and the same numbers of suitable ones."""
 
 
 class _Search:
@@ -216,7 +216,9 @@ class _Search:
         return sorted(groups.values(), key=lambda group: group.remoteness)[:MAX_NODE_GROUPS]
 
     def _split(self, nodes: Sequence[NodeVerdict]) -> Iterator[_Group]:
-        """Yield groups of nodes that are equal except for the filters after the first."""
+        """Yield groups of nodes that fail the same demands. The nodes are equal up to the first
+        filter that rejects them.
+        """
         groups: dict[object, list[NodeVerdict]] = {}
         demands: dict[object, tuple[Demand, ...]] = {}
         for verdict in nodes[:MAX_SPLIT_NODES]:

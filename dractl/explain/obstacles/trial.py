@@ -150,7 +150,9 @@ class Oracle:
 
 
 def ignores_pod(trial: Trial) -> bool:
-    """Decide whether the pod names another scheduler, which nothing in the input shows to run."""
+    """Decide whether the pod names another scheduler, and nothing in the input shows that it
+    runs.
+    """
     question = trial.question
     if question.kind in CLAIMS:
         return False

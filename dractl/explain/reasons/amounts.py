@@ -109,7 +109,7 @@ class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
 
 
 class SearchConflict(RequestsCause, frozen=True, kw_only=True):
-    """Each request would fit by itself, or one device of a request would; together they do not."""
+    """Requests that fit one by one do not fit together, or the devices of one request do not."""
 
     page = ReasonPage(
         "search-conflict",

@@ -61,7 +61,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
         )
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        # The funnel beside it names the counters, but not the holders of the partitions.
+        # The funnel beside this sentence names the counters, but not the holders of the partitions.
         return self.sentence(names, scope) + (
             f"; held by {name_holders(self.holders)}" if self.holders else ""
         )

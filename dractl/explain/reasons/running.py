@@ -293,8 +293,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
 
 
 class SharedClaim(Struct, frozen=True):
-    """A claim that was prepared for another pod, for which the kubelet skips a pod's other
-    claims.
+    """A claim that was prepared for another pod. The kubelet therefore skips the other claims of
+    this pod.
     """
 
     claim: str

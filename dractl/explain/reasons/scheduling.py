@@ -48,7 +48,7 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
 
 
 class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
-    """The pod is on its node, but its claim is not allocated and reserved for it, or no longer."""
+    """The pod is on its node, but its claim is not, or no longer, allocated and reserved for it."""
 
     page = ReasonPage(
         "claim-replaced",
@@ -386,8 +386,8 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
 
 
 class InputIncomplete(Cause, frozen=True, kw_only=True):
-    """The scheduler has said why the pod does not fit, although by the objects in the input it
-    would.
+    """The scheduler has said why the pod does not fit, although it would fit by the objects in the
+    input.
     """
 
     page = ReasonPage(
