@@ -16,7 +16,9 @@ from dractl.objects import Slice
 from dractl.views.base import View
 
 _MAX_ADDED_DEVICES = 50_000
-"""More devices than the 5,000 nodes of a large cluster have; they take at most 500 MB."""
+"""The maximum number of added devices, which take at most 500 MB; the 5,000 nodes of a large
+cluster have fewer.
+"""
 
 
 class AddedNodes(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Aligned copies: how many kube-scheduler's first choice makes, and how many are possible."""
+"""The number of aligned copies: with kube-scheduler's first choice, and with the best choice."""
 
 from collections.abc import Callable, Sequence
 

@@ -55,7 +55,7 @@ def selector_of(kind: str, driver: str) -> str | None:
 
 
 class Candidate(Struct, frozen=True):
-    """A claim that has the devices of a shape."""
+    """A claim for the devices of a shape."""
 
     alignment: str
     """The alignment of the devices; empty if the user requests none."""
@@ -68,7 +68,7 @@ class _RequestGroups(Struct, frozen=True):
     alignment: str
     requests: list[dict[str, Any]]
     roots: list[dict[str, Any]]
-    """The constraints of these groups."""
+    """The constraints that keep each group on one PCIe root."""
     leftover: list[list[str]]
     """The names of the requests that remain, by kind; only kinds of which several devices remain
     are listed.
@@ -115,8 +115,8 @@ def propose_claims(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Ca
 
 
 def prefer_alignment(claim: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a claim that prefers the alignment that ``claim`` demands; None if it has none, or if
-    its constraints have no request in common.
+    """Return a claim that prefers the alignment that ``claim`` demands. Return None if it demands
+    none, or if its constraints have no request in common.
 
     Only the leading request, which all constraints name, has alternatives: aligned, then anywhere.
     The scheduler tries every combination with the first alternative before it tries the second, and
@@ -162,7 +162,7 @@ def _find_leading_request(
 def _list_partners(
     names: Sequence[str], parts: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[list[str]]:
-    """Return the requests other than the leading one, one for each constraint.
+    """Return the partners of the leading request: one request for each constraint.
 
     Several requests in one constraint would have to match each other even if the leading one is not
     aligned.

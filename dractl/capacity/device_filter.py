@@ -1,6 +1,4 @@
-"""The devices that a listing keeps: those of a node, a driver or a class, those in some states, or
-those of some holders.
-"""
+"""Filters the devices of a listing by node, driver, class, state, CEL expression or holder."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

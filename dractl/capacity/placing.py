@@ -83,8 +83,8 @@ class Fit(Struct, frozen=True):
     plugin_allocations: tuple[PluginAllocation, ...] = ()
     """Devices in use through device plugins, which kube-scheduler does not see."""
     scheduler_fit: Fit | None = None
-    """The copies that kube-scheduler places without knowledge of ``plugin_allocations``; this fit
-    is then a bound that leaves these devices out.
+    """The fit that kube-scheduler reaches without knowledge of ``plugin_allocations``. If it is
+    set, this fit is a bound that leaves their devices out.
     """
 
     @property
@@ -373,9 +373,11 @@ def _add_copies(state: ClusterState, copies: Iterable[BoundCopy]) -> ClusterStat
 def subtract_plugin_allocations(
     fit: Fit, allocations: Sequence[PluginAllocation], features: Features
 ) -> Fit:
-    """Return the fit, limited to the copies that certainly get free devices. Which devices the
-    plugins handed out is unknown, so on each node their number is subtracted from the number of
-    free devices, and the difference is divided by the devices of a copy.
+    """Limit a fit to the copies that certainly get free devices.
+
+    It is unknown which devices the plugins handed out. So on each node, their number is subtracted
+    from the number of free devices, and the difference is divided by the number of devices of a
+    copy.
 
     kube-scheduler counts the extended resource and the slices separately
     (pkg/scheduler/framework/plugins/noderesources/fit.go,

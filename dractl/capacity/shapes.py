@@ -64,9 +64,9 @@ def place_closest(
 ) -> Fit:
     """Place copies of a shape, each with the closest alignment that is left on its node.
 
-    ``subjects`` come from :func:`shape_copies`. The number of free devices only decreases, so once
-    a copy with some alignment is refused, no later copy with it fits. So the claims fill the
-    cluster one after the other.
+    ``subjects`` come from :func:`shape_copies`. Free devices only decrease: once a copy with some
+    alignment is refused, no later copy with this alignment fits. So each claim fills the cluster
+    before the next one is tried.
     """
     state = subjects[0].state
     filled: list[Fit] = []

@@ -132,7 +132,7 @@ def suggest(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | 
 def _find_preference(suggestion: Suggestion, node: _Node) -> Preference | None:
     """Return the claim that prefers the alignment of a suggestion, proven on the idle node.
 
-    Return None if fewer copies of it would be aligned than of the suggestion.
+    Return None if it would have fewer aligned copies than the suggestion.
     """
     claim = prefer_alignment(suggestion.claim)
     if claim is None:

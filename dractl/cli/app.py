@@ -122,7 +122,7 @@ _ASSUME_NEWEST = _global_option(
 
 
 class _Subcommand(TyperCommand):
-    """The name and the one line of help of a subcommand, until it is called."""
+    """A subcommand that has only its name and line of help until it is called."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
@@ -133,7 +133,9 @@ class _Subcommand(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """The group, which knows that options belong after the subcommand."""
+    """The group of subcommands. Its error for an option before the subcommand says where it
+    belongs.
+    """
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         return _describe_candidates(super().shell_complete(ctx, incomplete))

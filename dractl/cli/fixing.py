@@ -253,8 +253,8 @@ def _range(start: int, end: int) -> str:
 
 
 class _Lines(SequenceMatcher[str]):
-    """Compares lines a window at a time: of whole files, time would grow with the square of their
-    length.
+    """Compares lines window by window, since the time for whole files grows with the square of
+    their length.
     """
 
     a: list[str]

@@ -102,7 +102,9 @@ def _find_questions(cluster: Cluster, state: ClusterState) -> list[Question]:
 
 
 def _notice_invalid_objects(cluster: Cluster, questions: Sequence[Question]) -> None:
-    """Print which objects of the input an API server would refuse: no machine cures these."""
+    """Print which objects of the input an API server would refuse, since no machine helps against
+    that.
+    """
     notes = dict.fromkeys(
         note
         for question in questions

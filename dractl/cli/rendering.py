@@ -125,8 +125,8 @@ class Rendering:
         files: Iterable[str] = (),
         overlay: Mapping[str, bytes] = _NO_OVERLAY,
     ) -> Inputs:
-        """Add to an input the objects that Flux and Argo CD apply, the objects of the other
-        kustomizations among ``files``, and of the kustomizations to which the input belongs.
+        """Add further objects to an input: those that Flux and Argo CD apply, those of the other
+        kustomizations among ``files``, and those of the kustomizations to which the input belongs.
         """
         inputs, delivered = self._deliver(inputs, target, overlay)
         candidates = [

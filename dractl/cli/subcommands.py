@@ -42,7 +42,7 @@ _COMMAND = re.compile(rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)")
 
 
 def spell_program(text: str) -> str:
-    """Return a page or help of ours with its commands as the user types them.
+    """Return a page or help of dractl with its commands as the user types them.
 
     Constant texts say ``dractl``, which is replaced here; a text that a function composes has the
     right name already.

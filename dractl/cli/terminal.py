@@ -59,8 +59,8 @@ def use_color(stream: TextIO) -> bool:
 
 
 def canvas(*, to_file: object = None, most: int | None = None, unlimited: int = 0) -> Canvas:
-    """Describe standard output for a report, which has at most ``most`` columns and, outside a
-    terminal, at least ``unlimited``.
+    """Describe standard output for a report: at most ``most`` columns and, outside a terminal, at
+    least ``unlimited`` columns.
 
     With ``to_file`` the report goes to the file of ``--output-file``, which is UTF-8 and has no
     colour.
@@ -292,9 +292,9 @@ class _Progress:
 
 
 DELAY = 1.0
-"""Seconds of a run after which progress appears."""
+"""The seconds of a run after which progress appears."""
 BLINK = 0.1
-"""Seconds of a step that is too short to be shown, also in a long run."""
+"""Steps shorter than this many seconds are not shown, even in a long run."""
 _PROGRESS = _Progress()
 
 

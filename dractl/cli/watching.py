@@ -69,8 +69,8 @@ def changes(
 
 
 def tolerate_errors(report: Callable[[], str]) -> Callable[[], str]:
-    """Make a report that returns its error as text, since a watched cluster may be unreachable for
-    a while.
+    """Return a function that makes a report, or the text of its error, since a watched cluster may
+    be unreachable for a while.
 
     Only the first report raises its error.
     """

@@ -1,8 +1,8 @@
 """Changes of a cluster's objects: RFC 6902 patches, deletions and creations.
 
-A deletion includes the work of the claim controller when a pod ends: the pod's generated claims are
-deleted too, and other claims lose the reservation and, when no pod is left, the allocation
-(kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
+The deletion of a pod includes the work of the claim controller. The claims that were generated for
+the pod are deleted too. Other claims lose the pod's reservation, and with the last reservation
+their allocation (kubernetes pkg/controller/resourceclaim/controller.go syncClaim).
 """
 
 import copy
@@ -136,7 +136,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """Return the cluster after ``changes``. Raises PatchError if a patch does not apply."""
     changes = tuple(changes)
     if any(isinstance(change, Create) for change in changes):
-        return _apply(state, changes)  # a created object is part of the cluster: it is no copy
+        return _apply(state, changes)  # it must contain the created object itself
     return state.cache.from_change(state, repr(changes), lambda: _apply(state, changes))
 
 
@@ -170,7 +170,7 @@ class _Draft:
         self.state = state
         self.kinds: dict[str, dict[Key, Raw]] = {}
         self.written_claims: list[Key] = []
-        """The claims that a change names, which may have other users than before."""
+        """The claims that changes name; their users may differ from before."""
 
     def get(self, kind: str, key: Key) -> Raw | None:
         """Return an object; None if there is none."""
@@ -204,7 +204,7 @@ class _Draft:
 
     def _claim(self, key: Key) -> Claim:
         raw = self.get("ResourceClaim", key)
-        # A view of the state has read its fields for other changes already.
+        # The state's own view of the claim has cached the fields that other changes read.
         claim = self._claims_before.get(key)
         return claim if claim is not None and claim.raw is raw else Claim(raw)
 

@@ -1,4 +1,4 @@
-"""The time at which the objects of a cluster were true."""
+"""The time at which the objects of a cluster were read, or last changed."""
 
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState

@@ -57,7 +57,7 @@ class Unread(Struct, frozen=True):
     resource: str
     """The resource's name and group; for files that were not rendered, their path."""
     namespace: str = ""
-    """The only namespace in which it was seen, "" if that is not known or it was seen nowhere."""
+    """The only namespace in which it was seen; "" if unknown, or if it was seen nowhere."""
     why: Why = "forbidden"
     extent: Extent | None = None
     """The extent to which it was seen; None if ``namespace`` already determines it."""
@@ -142,8 +142,8 @@ DEVICES_SEEN = Coverage(
     "unseen",
     dict.fromkeys(("ResourceSlice", "ResourceClaim", "DeviceTaintRule", "Node", "Pod"), "whole"),
 )
-"""The coverage of described machines and of machines that were read: they are all nodes, and
-nothing runs there.
+"""The coverage of described machines and of machines that were read: they are all the nodes, and no
+pod runs on them.
 """
 
 
@@ -151,10 +151,10 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     """Return how much the objects of a dump or of manifests show.
 
     A dump with Nodes is a dump of a cluster: among the kinds on which devices depend, a kind
-    without an object in it has none in the cluster. But a dump without any object of
-    resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that group, and
-    volumes or quotas are rarely dumped, or those of one namespace only. Claims of pods prove that
-    there are pods, and other objects may prove that there are further nodes.
+    without an object in it has none in the cluster. There are two exceptions. A dump without any
+    object of resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that
+    group. Volumes and quotas are rarely dumped, or only those of one namespace. Claims of pods
+    prove that there are pods, and other objects may prove that there are further nodes.
     """
     present = {kind: objects for kind, objects in kinds.items() if objects}
     if "Node" not in present:
@@ -179,9 +179,9 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
 def _has_further_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> bool:
     """Return True if a dump probably has only some of the nodes, as `kubectl get node NAME` prints.
 
-    Nodes that slices or pods name and the dump lacks may have been deleted. They were not dumped if
-    kube-scheduler counts more nodes than the dump has; if it says nothing, they were probably not
-    dumped if there are more of them than nodes in the dump.
+    A node that slices or pods name may be missing because it was deleted. Nodes were not dumped if
+    kube-scheduler counts more of them than the dump has. Without such a count, this is assumed if
+    more nodes are missing than present.
     """
     names = {name for _, name in kinds["Node"]}
     slices = kinds.get("ResourceSlice", {}).values()
@@ -199,8 +199,8 @@ def _namespace_of_pods(kinds: Mapping[str, Mapping[Key, Raw]]) -> str | None:
     """Return the only namespace whose pods a dump has, "" if it has only some pods, and None if it
     may have all pods.
 
-    Claims name the pods that use them. If some are not in the dump, they may have ended. But a
-    whole list has pods of several namespaces, and pods that run: at least those of the system.
+    Claims name the pods that use them. Such pods may have ended if the dump lacks them. A whole
+    list, however, has pods of several namespaces and pods that run, at least those of the system.
     """
     pods, claims = kinds.get("Pod", {}), kinds.get("ResourceClaim", {})
     if not pods:
@@ -215,8 +215,8 @@ def _namespace_of_pods(kinds: Mapping[str, Mapping[Key, Raw]]) -> str | None:
 
 
 def _have_further_users(claims: Mapping[Key, Raw], pods: Mapping[Key, Raw]) -> bool:
-    """Return True if claims are used by pods that are not in ``pods``; a claim that is being
-    deleted belongs to a pod that has ended.
+    """Return True if claims are used by pods that are not in ``pods``. Claims that are being
+    deleted do not count, since their pods have ended.
     """
     views = (Claim(claim, key) for key, claim in claims.items())
     return any(

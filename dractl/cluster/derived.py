@@ -49,8 +49,9 @@ class DerivedValues:
     ) -> T:
         """Return the value of ``key`` for ``sources``.
 
-        If there is none yet, it is computed. ``compute`` gets a function that returns the value of
-        ``key`` for the most similar other sources, or None: most computations do not ask for it.
+        A missing value is computed. ``compute`` gets a function that returns the value of ``key``
+        for the most similar other sources, or None. It is a function because most computations do
+        without that value.
         """
         versions, identities = self._versions.setdefault(key, {}), tuple(map(id, sources))
         version = versions.pop(identities, None)
@@ -110,10 +111,9 @@ def _nearest_value(
     versions: dict[tuple[int, ...], _Version], sources: tuple[object, ...], sizes: tuple[int, ...]
 ) -> Any:
     """Return the value of the version that has the most sources in common with ``sources``; None if
-    there is none. Of several, it is the version with the most similar numbers of objects, and of
-    these the newest.
-
-    A cluster reduced to one node is a poor start for the whole one.
+    there is none. Of several such versions, the one with the most similar numbers of objects
+    counts, and then the newest: the value for a cluster reduced to one node is a poor start for the
+    whole cluster.
     """
     nearest: _Version | None = None
     highest = (-1, 0)

@@ -120,8 +120,8 @@ def render_node(
 
 
 def _render_known(machine: Machine, options: Options, drivers: Sequence[str]) -> Rendering:
-    """Render a machine with its classes, without the values that depend on a place which no source
-    shows; their names are among the unknown ones.
+    """Render a machine with its classes. If no source shows where its devices are, the values that
+    depend on the place are left out, and their names are among the unknown ones.
     """
     rendering = render(machine, options, drivers, device_classes=True)
     placed = place_together(machine)

@@ -204,7 +204,7 @@ def read(
     """Read a cluster.
 
     ``namespace`` is the namespace of the question, unless the question is about ``everywhere``. A
-    resource that the user is not allowed to list in all namespaces is read in that one.
+    resource that the user is not allowed to list in all namespaces is read in that namespace.
     ``workloads`` are words in the question for custom kinds (``lws``). Objects of these kinds are
     read, too, as well as the kinds between them and their pods. ``progress`` gets the names of the
     resources that are being read.

@@ -24,14 +24,15 @@ _CALLS = (
         f"validatingwebhookconfigurations.{_ADMISSION}": "ValidatingWebhookConfiguration",
         f"mutatingwebhookconfigurations.{_ADMISSION}": "MutatingWebhookConfiguration",
     },
-    # Not every release serves them: kubectl fails as a whole for a resource that is not served.
+    # Each has a call of its own, since a release may not serve it, and kubectl then fails as a
+    # whole.
     {f"validatingadmissionpolicies.{_ADMISSION}": "ValidatingAdmissionPolicy"},
     {f"mutatingadmissionpolicies.{_ADMISSION}": "MutatingAdmissionPolicy"},
     {"customresourcedefinitions.apiextensions.k8s.io": DEFINITION},
-    # It has the gates of KubeVirt's support of claims; no other workload or object has them.
+    # Only this object has the gates of KubeVirt's support of claims.
     {"kubevirts.kubevirt.io": "KubeVirt"},
 )
-"""Kinds by resource, a call of kubectl each."""
+"""The calls of kubectl: for each, the resources to read, with their kinds."""
 
 
 def read_platform(login: Login, progress: Callable[[str], None]) -> PlatformObjects:

@@ -28,8 +28,8 @@ class Rights(Struct, frozen=True):
     resources: Mapping[str, str] = {}
     """The resources that dractl reads of every cluster and that this one serves, by kind."""
     role: tuple[str, ...] = ()
-    """All that the role of deploy/clusterrole.yaml allows of what this cluster serves; () if it is
-    not known what is served.
+    """The resources that this cluster serves and the role of deploy/clusterrole.yaml allows; () if
+    it is unknown what the cluster serves.
     """
 
     @property
@@ -80,8 +80,7 @@ class Rights(Struct, frozen=True):
         )
 
     def grant_commands(self, *kinds: str) -> str:
-        """Return the commands with which an administrator allows reading the unread among
-        ``kinds``.
+        """Return the commands with which an administrator grants access to the unread ``kinds``.
 
         They also allow everything else that dractl reads, so that no other resource is refused next
         time. A custom kind that the role of deploy/clusterrole.yaml lacks gets a role of its own.
@@ -110,7 +109,7 @@ class Rights(Struct, frozen=True):
         """Return the commands that make a role, and bind the user to it.
 
         A role of that name may exist, such as for another user or from deploy/. It keeps its rules
-        and gets those that it lacks (k8s.io/kubectl pkg/cmd/auth/reconcile.go).
+        and gets the missing ones (k8s.io/kubectl pkg/cmd/auth/reconcile.go).
         """
         account = self.user.removeprefix(_SERVICE_ACCOUNT)
         option, subject = "user", self.printable_user or "NAME"

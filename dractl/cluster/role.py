@@ -62,8 +62,8 @@ def has_resource(name: str) -> bool:
 
 
 def list_role_resources(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the resources of the role among ``names``, those that an API server serves, in the
-    role's order and as ``kubectl create clusterrole`` takes them.
+    """Return the resources that the role allows, of ``names`` that an API server serves. They are
+    in the role's order, and in the form that ``kubectl create clusterrole`` takes.
 
     kubectl refuses a resource that is not served, and takes a name without a group for the resource
     of the first group that has it (k8s.io/kubectl pkg/cmd/create/create_role.go, ResourceFor). So a

@@ -46,7 +46,7 @@ def unknown_names(slices: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[st
 
 
 def has_unknown_values(state: ClusterState) -> bool:
-    """Return True if the slices of some device lack values that it has."""
+    """Return True if the slices of some device lack values that the device has."""
     slices = state.objects("ResourceSlice")
     return state.cache.from_sources(
         "has-unknown-values", (slices,), lambda _: bool(unknown_names(slices.values()))

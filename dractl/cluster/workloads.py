@@ -67,7 +67,7 @@ class _Refusal(Struct, frozen=True):
     """A refusal to create a pod."""
 
     kind: str
-    """The kind of the object whose attempt to create it was refused, such as ReplicaSet."""
+    """The kind of the object that tried to create the pod, such as ReplicaSet."""
     key: Key
     time: str
     message: str

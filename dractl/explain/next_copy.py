@@ -18,7 +18,7 @@ from dractl.views import Pod
 def question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = Pod(fit.subject.copy(fit.fits + 1))
-    # Another report names the pod's scheduler, so this one leaves it out.
+    # A notice of fit names another scheduler; the question is about kube-scheduler.
     spec = {key: value for key, value in pod.spec.items() if key != "schedulerName"}
     return Question("Pod", pod.key, {**drop_uid(pod.raw), "spec": spec})
 

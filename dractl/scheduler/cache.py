@@ -137,8 +137,8 @@ class SchedulerCache:
 
         All clusters with the same slices and classes share them, since the key of a node contains
         everything that is in use there. All claims with the same specs in the same order share
-        them, too: the allocator reads only the spec of a claim without devices. It uses the name of
-        the claim only in faults.
+        them, too: of a claim without devices, the allocator reads only the spec, and uses the name
+        only in faults.
         """
         if not claims or not self.groups.are_independent:
             return Verdicts({}, {})
@@ -203,8 +203,8 @@ class SchedulerCache:
 
 
 def nodes_by_name(state: ClusterState) -> Mapping[str, Node]:
-    """Return the nodes by name. If the input does not show all of them, further ones are those that
-    slices name, about which nothing else is known.
+    """Return the nodes by name. If the input does not show all nodes, nodes that only slices name
+    are added. Nothing but their names is known.
     """
     return _nodes_by_name(state, state.lists_all_nodes)
 

@@ -75,9 +75,7 @@ def pod_charge(pod: Pod) -> dict[str, Quantity]:
 
 
 class ExtendedResourceCharges:
-    """Charges of claims, with the extended resources of their classes; from 1.35 on these are
-    charged for, too.
-    """
+    """Charges for claims that include the extended resources of their classes, as from 1.35 on."""
 
     def __init__(self, state: ClusterState, features: Features) -> None:
         self._classes: Sequence[tuple[str, str]] = ()

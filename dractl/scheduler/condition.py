@@ -106,8 +106,8 @@ def find_unchecked_parts(
 ) -> list[ConditionPart]:
     """Return the parts of a pod's condition that no check here covers.
 
-    ``volumes`` is True if the pod's volumes were checked, and ``amounts`` if all its requests for
-    the node's resources were.
+    ``volumes`` is True if the pod's volumes were checked; ``amounts`` is True if all its requests
+    for resources of the node were checked.
     """
     fit = _FIT_ERROR.match(condition)
     if fit is None:

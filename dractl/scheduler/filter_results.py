@@ -60,7 +60,7 @@ class FilterResults:
         self._snapshot = snapshot
         self._features = features
         self._by_pod: dict[tuple[int, frozenset[str]], PodFilterResults] = {}
-        # A node that is unchanged between two snapshots has the same pods.
+        # Results are kept by node, since an unchanged node has the same pods in both snapshots.
         self._local: dict[tuple[str, frozenset[str]], _RejectionsByNode] = (
             {} if previous is None else previous._local
         )

@@ -343,7 +343,7 @@ def _attribute_values(resource_slice: ResourceSlice, names: AttributeNames) -> s
 
 
 def _diff_in_use(first: DevicesInUse, second: DevicesInUse) -> list[PoolName]:
-    """Return the pools of which other devices are in use."""
+    """Return the pools in which the devices in use differ."""
     if list(first) == list(second):
         return list(compress(first, map(is_not, first.values(), second.values())))
     return [

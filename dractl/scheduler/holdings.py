@@ -45,8 +45,8 @@ def collect_held_devices(
 ) -> HeldDevices:
     """Return the devices that the claims of a cluster hold.
 
-    Most changes affect only a few claims, so only the pools of these are added up again; the
-    capacity of shared devices is always added up for all claims.
+    Most changes affect only a few claims, so only their pools are added up again; the capacity of
+    shared devices is always added up for all claims.
     """
     claims = state.objects("ResourceClaim")
     removed, added = diff_objects(previous.claims if previous is not None else {}, claims)

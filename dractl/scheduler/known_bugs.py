@@ -76,8 +76,8 @@ def find_decisive_bug(
 
 
 def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Attempt]) -> Bug:
-    """Return the first bug without which the pod fits; or else the first that stops it when all
-    other bugs are absent.
+    """Return the first bug without which the pod fits, or else the first bug that alone stops the
+    pod.
     """
     if len(bugs) == 1:
         return bugs[0]

@@ -122,7 +122,7 @@ class NodeResources:
         """Decide whether NodeResourcesFit leaves a resource to DRA, because no device plugin of the
         node has it.
 
-        Up to 1.34, a device plugin that offers zero of it counts as having it
+        Up to 1.34, a device plugin that offers zero units also counts as having the resource
         (shouldDelegateResourceToDRA).
         """
         if not self.features.has("delegates-unless-offered"):

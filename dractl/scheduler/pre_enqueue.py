@@ -82,7 +82,7 @@ class ClaimNotCreated(Stop, frozen=True):
 
     @property
     def template_came_later(self) -> bool:
-        """True if the controller has missed the template, which did not exist then."""
+        """True if the template did not exist yet when the controller looked for it."""
         return self.template_is_younger and self.event.endswith("not found")
 
 

@@ -2,7 +2,7 @@
 in the module that makes it.
 
 A pod that PreEnqueue holds back has no condition and no event (except for scheduling gates).
-Refusals by PreFilter, Score and PreBind are in the pod's condition, in the sentence of ``text``.
+Refusals by PreFilter, Score and PreBind are in the pod's condition, as the sentence ``text``.
 """
 
 from typing import ClassVar

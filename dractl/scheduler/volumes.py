@@ -41,7 +41,7 @@ from dractl.views.volumes import (
 )
 
 _AVAILABLE_PHASES = ("Available", "")
-"""A manifest has no phase"""
+"""The phases of a volume that may be bound; a manifest has no phase."""
 _TOPOLOGY_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",

@@ -1,1 +1,1 @@
-"""One module a subcommand."""
+"""One module per subcommand."""

@@ -270,7 +270,7 @@ def command(
 
 
 def _check_alignment(output: str, *, alignment: bool) -> None:
-    """Raise UsageError if the format cannot have what --alignment asks for, or needs it."""
+    """Raise UsageError if the format cannot show --alignment, or is only for it."""
     if output == "svg" and not alignment:
         raise UsageError(
             "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"

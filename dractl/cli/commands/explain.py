@@ -337,7 +337,7 @@ class _Request(Struct, frozen=True):
     answer: AnswerOptions
     printing: Printing
     aged: bool
-    """The report has the ages of the subjects."""
+    """True if the report has the ages of the subjects."""
 
     @property
     def output(self) -> str:
@@ -352,9 +352,9 @@ class _Report(Struct, frozen=True):
     groups: list[Group]
     """Workloads and gangs, explained as wholes."""
     listed: bool
-    """More than one subject was asked about."""
+    """True if the question is about more than one subject."""
     several: bool
-    """There are more subjects than names."""
+    """True if there are more subjects than names."""
 
     @property
     def fits(self) -> bool:

@@ -541,8 +541,8 @@ def _stop_reasons(cluster: Cluster, fit: Fit) -> tuple[Reason, ...]:
 
 
 def _report(cluster: Cluster, count: _Count, options: CountOptions) -> FitReport:
-    """Compute everything that every format shows besides the number, judged as by
-    kube-scheduler.
+    """Compute everything that the formats show besides the number. What stops the next copy is
+    judged as kube-scheduler would, without knowledge of device plugins.
     """
     fit = count.fit.scheduler_fit or count.fit
     with terminal.progress() as progress:

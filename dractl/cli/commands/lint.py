@@ -587,9 +587,9 @@ class Job(Struct, frozen=True):
     exclude: tuple[str, ...]
     """Patterns, as in .gitignore, of files that are not read."""
     changed_files: bool
-    """The patterns apply also to files that are named."""
+    """True if the patterns also apply to files that are named."""
     gitignore: bool
-    """Files that git ignores are not read."""
+    """True if files that git ignores are not read."""
     suffixes: tuple[str, ...]
     """Suffixes of the files that are read in folders."""
     rendering: Rendering | None
@@ -792,9 +792,9 @@ class _Output(Struct, frozen=True):
     file: Path | None
     """File to write, or None for standard output."""
     statistics: bool
-    """The number of findings of each rule follows."""
+    """True if the number of findings of each rule follows."""
     quiet: bool
-    """The report has no summary."""
+    """True if the report has no summary."""
 
     def write(self, report: Report, *, to_stderr: bool = False) -> None:
         """Write the report to its file, or to standard output or error."""
@@ -1006,8 +1006,8 @@ def baseline_path(
 
 
 def _exclude_pattern(file: Path | None) -> tuple[str, ...]:
-    """Return the pattern that excludes a file below the working directory from folders: a baseline
-    is no manifest.
+    """Return the pattern that excludes a file below the working directory, since a baseline is no
+    manifest.
     """
     if file is None or (file.is_absolute() and not file.is_relative_to(Path.cwd())):
         return ()

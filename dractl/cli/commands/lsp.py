@@ -101,7 +101,7 @@ class Editor(Struct):
     assumed: bool
     """True if neither an option nor a setting names the release."""
     unsafe: bool
-    """Fixes that may change the meaning are offered, too."""
+    """True if fixes that may change the meaning are offered, too."""
     repositories: Repositories
     """Indexes of the repositories that the files are in."""
     rendering: Rendering = field(default_factory=Rendering)

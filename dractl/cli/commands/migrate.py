@@ -226,7 +226,7 @@ class _Reader(Struct, frozen=True):
 def _migrate_files(inputs: Inputs, migration: Migration) -> list[MigratedFile]:
     """Convert the files that have device-plugin requests.
 
-    A template without an action is a manifest, as it is with any values.
+    A template without an action is a manifest, since no values change it.
     """
     texts = {
         document.file: document.text

@@ -98,7 +98,7 @@ class Cluster(Struct, frozen=True):
     features: Features
     """Release and gates of the scheduler."""
     release_assumed: bool
-    """The release is not known, or newer than dractl knows."""
+    """True if the release is not known, or newer than dractl knows."""
     files: ClusterState | None = None
     """Objects of files that are read beside a live cluster. Without names, they are the
     subjects.
@@ -164,13 +164,13 @@ class ClusterInput(Struct, frozen=True):
     namespace: str | None = None
     """The namespace of ``-n``."""
     everywhere: bool = False
-    """The subjects are in all namespaces."""
+    """True if the subjects are in all namespaces."""
     partly: bool = False
-    """The caller can answer from only the objects that the user may read."""
+    """True if the caller can answer from only the objects that the user is allowed to read."""
     vital: frozenset[str] | None = None
     """Kinds that the caller needs, as in :func:`dractl.cluster.live.read`."""
     described: bool = False
-    """No cluster is asked, since options describe its nodes."""
+    """True if no cluster is queried, since options describe the nodes."""
     file_objects: ClusterState | None = None
     """The objects of the files, if they have been loaded."""
     values: ValueChoice | None = None

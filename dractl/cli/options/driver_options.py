@@ -59,7 +59,7 @@ def parse(
 ) -> DriverChoice:
     """Parse the options; versions and options of drivers need described machines.
 
-    ``judges``: the command judges manifests by versions, too. Raises UsageError.
+    ``judges`` is True if the command also judges manifests by versions. Raises UsageError.
     """
     for option, given in (
         ("--driver-version", None if judges else given_versions),

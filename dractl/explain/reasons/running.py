@@ -293,8 +293,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
 
 
 class SharedClaim(Struct, frozen=True):
-    """A claim that was prepared for another pod. The kubelet therefore skips the other claims of
-    this pod.
+    """A claim of the pod that was prepared for another pod before. The kubelet therefore skips the
+    other claims of the pod.
     """
 
     claim: str
