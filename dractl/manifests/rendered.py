@@ -1,6 +1,6 @@
 """Documents rendered from a chart, placed in the templates that they come from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -8,7 +8,7 @@ from msgspec import Struct
 from dractl.manifests.documents import Document, DoubledKey, Path, Provenance, Spot
 from dractl.manifests.naming import display_path
 from dractl.manifests.source import Position, Source
-from dractl.manifests.templates import list_inserted_values
+from dractl.manifests.templates import fill, list_inserted_values
 
 Renderer = Callable[[str], Sequence["Rendered"]]
 """A function that renders the chart in a folder, once with each of several values."""
@@ -38,8 +38,8 @@ def in_template(
     variant: str | None = None,
 ) -> Document:
     """Return a rendered document with places in its template, as near as possible. A value is
-    placed at the line with the same text, or else at a line with the same key, or else at the first
-    line. Values that the line inserts are placed in the first of the ``values`` that has them.
+    placed at the line that makes its text, or else at a line with the same key, or else at the
+    first line. What that line inserts is placed in the first of the ``values`` that has it.
     """
     beside = f" with {display_path(variant)}" if variant is not None else ""
     return Document(
@@ -125,15 +125,52 @@ class _TemplatePlaces:
         return next((values for values in self._values if values.at(name) is not None), None)
 
     def _line(self, written: str, near: int) -> int:
-        """Return the number of the template's line that produced a rendered line."""
-        key = written.lstrip("- ").partition(":")[0]
-        same = [at for at, line in enumerate(self._lines, 1) if line.strip() == written]
-        alike = [
-            at
-            for at, line in enumerate(self._lines, 1)
-            if line.strip().lstrip("- ").partition(":")[0] == key
-        ]
-        return min(same or alike or [1], key=lambda at: abs(at - near))
+        """Return the number of the template's line that produced a rendered line.
+
+        Of several lines with the same key, it is one whose values make the same text, then one
+        below lines that made the lines above, then the nearest.
+        """
+        key = _key(written)
+        alike = [at for at, line in enumerate(self._lines, 1) if _key(line) == key]
+        if len(alike) < 2:
+            return alike[0] if alike else 1
+        return min(
+            alike,
+            key=lambda at: (
+                not self._makes(self._lines[at - 1], written),
+                -self._count_context(at, near),
+                abs(at - near),
+            ),
+        )
+
+    def _makes(self, line: str, written: str) -> bool:
+        """Return True if a line of the template makes a rendered line, with the values known."""
+        if line.strip() == written.strip():
+            return True
+        values: Any = {}
+        for name in list_inserted_values(line)[:1]:
+            holder = self._holder(name)
+            values = holder.at(name) if holder is not None else None
+            for part in reversed(name):
+                values = {part: values}
+        chart = (self._document.origin or "").partition("/")[0]
+        return (fill(line, values, chart) or "").strip() == written.strip()
+
+    def _count_context(self, at: int, near: int) -> int:
+        """Return how many of the lines above a template's line make those above a rendered line, up
+        to the first that has another key.
+        """
+        count = 0
+        above = zip(
+            _read_up(at, lambda number: self._lines[number - 1]),
+            _read_up(near, self._document.line),
+            strict=False,
+        )
+        for line, written in above:
+            if _key(line) != _key(written):
+                break
+            count += self._makes(line, written)
+        return count
 
     def faults(self) -> Sequence[DoubledKey]:
         return self._document.faults
@@ -143,3 +180,15 @@ class _TemplatePlaces:
 
     def text(self) -> str:
         return self._template.text
+
+
+def _key(line: str) -> str:
+    return line.strip().lstrip("- ").partition(":")[0]
+
+
+def _read_up(number: int, read: Callable[[int], str]) -> Iterator[str]:
+    """Yield the lines above a line, the nearest first, without empty lines and those that are only
+    a comment or an action such as ``{{- if }}``.
+    """
+    lines = (read(each) for each in range(number - 1, 0, -1))
+    return (line for line in lines if line.strip() and not line.lstrip().startswith(("#", "{{")))

@@ -93,6 +93,41 @@ def test_finding_is_placed_in_its_values_file(
     assert finding["origin"] == "c/templates/claim.yaml with c/ci/a-values.yaml"
 
 
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ("count: -1\ntasks: 1\n", ("DRA116", "c/values.yaml", 1)),
+        ("count: 1\ntasks: -1\n", ("DRA116", "c/values.yaml", 2)),
+        ("count: 1\nboth: -1\n", ("DRA116", "c/values.yaml", 2)),
+    ],
+)
+def test_lines_with_the_same_key_are_told_apart(
+    chart: Path, capsys: pytest.CaptureFixture[str], values: str, place: tuple[str, str, int]
+) -> None:
+    # The template is the second that helm prints, so the numbers of its lines do not help.
+    (chart / "templates" / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\n" + "\n" * 20)
+    second = "both" if "both" in values else "tasks"
+    request = TEMPLATE[TEMPLATE.index("      - name: gpu") :]
+    more = request.replace("name: gpu", "name: task").replace("count }}", f"{second} }}}}")
+    (chart / "templates" / "claim.yaml").write_text(TEMPLATE + more)
+    (chart / "values.yaml").write_text(values + "driver: gpu.example.com\n")
+    assert places(findings(capsys, "c")) == [place]
+
+
+def test_equal_lines_are_told_apart_by_those_above(
+    chart: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (chart / "templates" / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\n" + "\n" * 20)
+    text = TEMPLATE.replace("count: {{ .Values.count }}", "count: -1")
+    request = text[text.index("      - name: gpu") :]
+    more = request.replace("name: gpu", "name: task").replace("count: -1", "count: 1")
+    (chart / "templates" / "claim.yaml").write_text(text + more)
+    line = text[: text.index("count: -1")].count("\n") + 1
+    assert places(findings(capsys, "c")) == [("DRA116", "c/templates/claim.yaml", line)]
+    (chart / "templates" / "claim.yaml").write_text(text + request.replace("name: gpu", "name: b"))
+    assert [place for _, _, place in places(findings(capsys, "c"))] == [line, line + 7]
+
+
 def test_renderings_are_judged_apart_and_a_shared_finding_is_reported_once(
     chart: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
