@@ -41,11 +41,11 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
 def bounded(
     *words: str, folder: Path | None = None, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a separate process that may use 5 seconds of processor time and 500 MB.
+    """Run a command line in a separate process that may use 15 seconds of processor time and 500 MB.
     The words are passed on standard input, since systems limit the length of arguments.
     """
     program = (
-        "import json, resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (5, 5));"
+        "import json, resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (15, 15));"
         "resource.setrlimit(resource.RLIMIT_DATA, (500 << 20, 500 << 20));"
         "sys.argv = ['dractl', *json.load(sys.stdin)]; from dractl.cli.main import run; run()"
     )

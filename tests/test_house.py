@@ -5,6 +5,7 @@ never do.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from functools import cache
@@ -33,17 +34,24 @@ MAY_IMPORT = {
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    gc.freeze()  # the collector would visit the nodes of all modules again and again
+    return tree
+
+
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return words.nodes(parsed(path))
 
 
 def modules(room: str) -> list[Path]:
     return sorted((PACKAGE / room).rglob("*.py"))
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Return the dotted names that a module imports, anywhere in its code."""
     names = set()
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -84,7 +92,7 @@ def test_core_knows_no_terminal(room: str) -> None:
 @pytest.mark.parametrize("room", CORE)
 def test_core_neither_prints_nor_reads_the_environment(room: str) -> None:
     for path in modules(room):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id != "print", f"{path}:{node.lineno} prints"
             if (
@@ -103,7 +111,7 @@ def test_allocation_knows_no_file_and_no_printing(word: str) -> None:
         assert word not in {name.partition(".")[0] for name in imports(path)}, path
         calls = {
             n.func.id
-            for n in ast.walk(parsed(path))
+            for n in nodes(path)
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
         }
         assert word not in calls, path
@@ -142,7 +150,7 @@ def test_no_headline_of_explain_is_edited() -> None:
     the headline of another answer.
     """
     for path in modules("explain"):
-        for node in ast.walk(parsed(path)) if path.name != "search.py" else ():
+        for node in nodes(path) if path.name != "search.py" else ():
             edits = isinstance(node, ast.JoinedStr | ast.Subscript)
             edits = edits or (
                 isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)
@@ -164,7 +172,7 @@ def test_no_sentence_of_a_reason_is_edited() -> None:
     """
     makers = {"say", "full_sentence", "brief", "sentence"}
     for path in (*modules("explain"), *modules("report")):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             edited = node.value if isinstance(node, ast.Subscript | ast.Attribute) else None
             made = (
                 isinstance(edited, ast.Call)
@@ -229,17 +237,16 @@ def ours(path: Path, *, types: bool) -> set[str]:
     """Return the modules of dractl that a module imports anywhere; with ``types``, also imports for
     types alone.
     """
-    tree = parsed(path)
     typing_only = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.If)
         and isinstance(node.test, ast.Name)
         and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if (
             isinstance(node, ast.ImportFrom)
             and (types or id(node) not in typing_only)
@@ -288,7 +295,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_no_regular_expression_edits_a_message_of_explain() -> None:
     for path in modules("explain"):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             called = node.func if isinstance(node, ast.Call) else None
             assert not (isinstance(called, ast.Attribute) and called.attr in ("sub", "subn")), (
                 f"{path}:{node.lineno}"
@@ -341,11 +348,7 @@ SEAMS = {
 def test_functions_import_at_the_seams_only() -> None:
     for path in PACKAGE.rglob("*.py"):
         place = path.relative_to(PACKAGE).as_posix()
-        functions = (
-            node
-            for node in ast.walk(parsed(path))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
+        functions = words.functions(parsed(path))
         lines = [
             n.lineno
             for f in functions
@@ -367,13 +370,12 @@ def test_values_are_structs() -> None:
 def test_constants_are_read() -> None:
     """Linters do not report a private name of a module that nothing reads."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = parsed(path)
         set_here = [
             statement
-            for statement in tree.body
+            for statement in parsed(path).body
             if isinstance(statement, ast.Assign | ast.AnnAssign)
         ]
-        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        names = [node for node in nodes(path) if isinstance(node, ast.Name)]
         read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
         written = {
             node.id for one in set_here for node in ast.walk(one) if isinstance(node, ast.Name)
@@ -385,7 +387,7 @@ def test_constants_are_read() -> None:
 
 def spelled_texts(path: Path) -> Iterator[ast.AST]:
     """Yield the texts that dractl.cli.subcommands.spell goes through: docstrings, helps and pages."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "ReasonPage":
@@ -404,7 +406,7 @@ def test_commands_in_texts_begin_with_the_name_of_the_program(room: str) -> None
         if path.name == "junit.py":  # the name of the test suite, by which its readers compare runs
             continue
         exempt = {id(node) for node in spelled_texts(path)}
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert id(node) in exempt or not commands.search(node.value), (
                     f"{path}:{node.lineno}"
@@ -545,7 +547,7 @@ READS_FILES = {
 
 def opens_files(path: Path) -> bool:
     """Return True if a module opens files or runs programs."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Name) and node.func.id == "open":

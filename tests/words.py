@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -92,11 +93,18 @@ class Remark(Struct, frozen=True):
         return f"{self.path}:{self.line} {self.text}"
 
 
-def functions(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the functions and methods of a module, nested ones included."""
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+@cache
+def nodes(module: ast.Module) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module, in the order of ``ast.walk``."""
+    return tuple(ast.walk(module))
+
+
+@cache
+def functions(module: ast.Module) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    """Return the functions and methods of a module, nested ones included."""
+    return tuple(
+        node for node in nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -158,7 +166,7 @@ def headless_docstrings(path: Path, module: ast.Module) -> Iterator[Remark]:
 
     The strings below fields and constants count, too.
     """
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
             text = ast.get_docstring(node)
             if text and HEADLESS.match(text):
@@ -192,7 +200,7 @@ def function_docstrings(module: ast.Module) -> list[str]:
 
 def chained_conditionals(path: Path, module: ast.Module) -> Iterator[Remark]:
     """Yield the conditional expressions inside conditional expressions."""
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, ast.IfExp) and any(
             isinstance(part, ast.IfExp) for part in (node.body, node.orelse)
         ):
@@ -240,7 +248,7 @@ def path_reads(path: Path, module: ast.Module) -> Iterator[Remark]:
     """Yield the reads of an object by path: ``text_at(pod, "spec", "nodeName")``, ``.get("spec", {}).get("nodeName")``
     and ``pod["spec"]["nodeName"]``.
     """
-    for node in ast.walk(module):
+    for node in nodes(module):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if (
                 name in PATH_READERS

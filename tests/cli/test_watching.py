@@ -47,6 +47,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def loud() -> Iterator[None]:
+    """Undo ``--quiet`` of tests that ran before in this process, and of the live view."""
+    terminal.be_quiet(False)
     yield
     terminal.be_quiet(False)
 
