@@ -108,7 +108,7 @@ class _Members(Struct, frozen=True):
     """The pods of a gang, by how the scheduler treats them."""
 
     pods: list[Pod]
-    """All of them."""
+    """All pods of the gang."""
 
     placed: list[Pod]
     """The pods that have a node."""

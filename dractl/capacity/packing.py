@@ -85,7 +85,7 @@ def _cap_by_quota(fits: int, *, proven: bool, bound: int | None, limit: int) -> 
 def _pack_node(
     subject: Copies, scheduler: Scheduler, islands: Islands, verdict: NodeVerdict, reached: int
 ) -> MaxCopies:
-    """Add copies to a node while the claims of all of them can be allocated at once."""
+    """Add copies to a node as long as the claims of all copies can be allocated at once."""
     scheduler_of_node = scheduler.with_state(islands.isolate_node(verdict.name))
     node: Any = scheduler_of_node.state.decode(verdict.node.raw)
     room = islands.count_room(verdict, subject.copy(1))

@@ -218,7 +218,8 @@ def _fill_nodes(
     by_key: dict[Hashable, tuple[str, list[BoundCopy]]] = {}
     chosen: list[_NodeCopy] = []
     attempts, is_full = 0, False
-    # The first copies of all nodes come before any second one, and each of these nodes takes one.
+    # Every node takes its first copy before any node takes a second. All these nodes have room for
+    # a first one.
     free = free_nodes(first)[: limit.copies]
     for done, verdict in enumerate(free):
         key = islands.node_key(verdict)

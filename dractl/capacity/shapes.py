@@ -1,4 +1,4 @@
-"""Shapes such as ``gpu=2,nic=1`` as claims of a cluster, and how many of them fit."""
+"""Shapes such as ``gpu=2,nic=1``: the claims that serve them, and the number of copies that fit."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

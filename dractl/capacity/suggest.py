@@ -1,7 +1,8 @@
 """``discover --suggest gpu=2,nic=1``: the claim with the closest alignment that a node satisfies.
 
-Candidates are tried in the order of their alignment, the closest first and those without one last.
-Each is allocated on the node's devices as the scheduler would, repeatedly, until it no longer fits.
+Candidates are tried in the order of their alignment, the closest first and those without alignment
+last. Each claim is allocated on the node's devices as the scheduler would, repeatedly, until it no
+longer fits.
 """
 
 from collections import Counter

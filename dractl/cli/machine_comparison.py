@@ -133,7 +133,7 @@ def _refuse_many(subjects: int, machines: int) -> None:
 def _describe_machines(
     specs: Sequence[str], target: Target, driver_choice: DriverChoice, *, verbose: bool
 ) -> dict[str, DescribedMachine]:
-    """Describe machines; the notes on many of them are only counted unless ``verbose``."""
+    """Describe machines; the notes on many machines are only counted unless ``verbose``."""
     classes = list_known_classes(target)
     classes.decode_all("DeviceClass")  # once for all machines: a merge keeps decoded objects
     if verbose or len(specs) <= _MAX_ANNOTATED:

@@ -1,4 +1,4 @@
-"""The subcommands: their help, and their function, which is the ``command`` of the module of that
+"""The subcommands: the help of each, and its function, which is ``command`` in the module of its
 name.
 """
 

@@ -1,4 +1,4 @@
-"""The terminal's properties and messages to it: colour, width, messages on standard error."""
+"""The terminal's properties, such as colour and width, and messages on standard error."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dractl.views import View, parse_timestamp
 def read_time(state: ClusterState) -> float | None:
     """Return the time at which the cluster was read, in seconds since 1970.
 
-    For a dump it is the newest time in its leases, events and nodes; None if it has none of them.
+    For a dump it is the newest time in its leases, events and nodes; None if it has no such object.
     """
     return state.read_at if state.read_at is not None else _newest_report(state)
 
@@ -24,8 +24,8 @@ def _newest_report(state: ClusterState) -> float | None:
 
 
 def newest_change(state: ClusterState) -> str:
-    """Return the newest time at which an object that kube-scheduler looks at is known to have
-    changed (RFC 3339); "" if none has a time.
+    """Return the newest known time of a change to an object that kube-scheduler looks at (RFC
+    3339); "" if no time is known.
 
     Changes that kube-scheduler itself makes to pods do not count. A deletion leaves no trace of its
     time.

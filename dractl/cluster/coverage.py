@@ -98,9 +98,7 @@ class Coverage(Struct, frozen=True):
     """The extent of every kind that is not listed."""
     extents: Mapping[str, Extent] = {}
     namespaces: Mapping[str, str] = {}
-    """The only namespace in which a kind was seen, for kinds that were seen in a single
-    namespace.
-    """
+    """The namespace of each kind that was seen in a single namespace only."""
     unrendered: tuple[Unread, ...] = ()
     """Files that were not rendered, and may hold objects of any kind."""
 

@@ -1,9 +1,9 @@
 """Values computed from the objects of a cluster, kept for as long as these objects are the same.
 
-A state of a cluster is immutable. A changed state shares with it every unchanged object, and every
-unchanged mapping of the objects of a kind. So one rule holds for all computed values: a value is
-cached by the identity of its sources, and is valid for every state with the same sources. No change
-ever has to clear a value.
+A state of a cluster is immutable. A changed state shares every unchanged object with the earlier
+one, and every unchanged mapping of the objects of a kind. So one rule holds for all computed
+values: a value is cached by the identity of its sources, and is valid for every state with the same
+sources. No change ever has to clear a value.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sized

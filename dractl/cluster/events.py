@@ -49,7 +49,9 @@ def last_event_of_pod(state: ClusterState, pod: Key) -> Event | None:
 
 
 def newest_event(events: Iterable[Event], reasons: Iterable[str]) -> Event | None:
-    """Return the newest of sorted events that have one of these reasons; None if none has."""
+    """Return the newest event with one of the ``reasons``; None if there is none. ``events`` are
+    sorted.
+    """
     accepted = frozenset(reasons)
     return next((event for event in reversed(tuple(events)) if event.reason in accepted), None)
 

@@ -1,7 +1,7 @@
 """A live cluster as a :class:`ClusterState`, read through kubectl in a few parallel calls.
 
 A resource that the user is not allowed to list in the whole cluster is read in one namespace; if
-that is not allowed either, it is left out. ``ClusterState.rights`` names both.
+that is not allowed either, it is left out. ``ClusterState.rights`` lists all such resources.
 """
 
 import json
@@ -341,7 +341,7 @@ class _Reading(Struct, frozen=True):
 
     login: Login
     namespace: str
-    """The namespace in which a resource is read that the user cannot list everywhere."""
+    """The namespace in which to read a resource that the user cannot list everywhere."""
     kinds: dict[str, dict[Key, Mapping[str, Any]]]
     unread: dict[Unread, None]
     """The resources that the user is not allowed to read, in order."""

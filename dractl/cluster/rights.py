@@ -26,7 +26,7 @@ class Rights(Struct, frozen=True):
     user: str = ""
     """The name that the API server has for the user."""
     resources: Mapping[str, str] = {}
-    """The resources that dractl reads of every cluster and that this one serves, by kind."""
+    """The resources that dractl reads of every cluster, as far as this one serves them, by kind."""
     role: tuple[str, ...] = ()
     """The resources that this cluster serves and the role of deploy/clusterrole.yaml allows; () if
     it is unknown what the cluster serves.
@@ -63,10 +63,9 @@ class Rights(Struct, frozen=True):
 
     @property
     def full_grant(self) -> str:
-        """The commands with which an administrator allows everything that is unread.
-
-        A user of one namespace is allowed only resources that have no namespace. The result is
-        empty if there is nothing to grant.
+        """The commands with which an administrator grants access to everything that is unread. A
+        user of one namespace gets access to cluster-wide resources only. The result is empty if
+        there is nothing to grant.
         """
         kinds = [resource.kind for resource in self.unread]
         if not any(resource.namespace for resource in self.unread):

@@ -1,4 +1,5 @@
-"""Names whose values a snapshot of a machine lacks, and selectors that read them.
+"""Attributes and capacities whose values a snapshot of a machine lacks, and selectors that read
+them.
 
 Only the driver's library on the node knows these values. A selector that reads one is undecided.
 """

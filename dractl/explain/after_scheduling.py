@@ -511,7 +511,7 @@ def _find_reboot(placed: PlacedPod) -> str:
 
 
 def _find_shared_claim(placed: PlacedPod, why: str) -> running.SharedClaim | None:
-    """Return the shared claim because of which a kubelet skips another claim, the one that the
+    """Return a claim that was prepared for another pod, so that the kubelet skips the claim that a
     message names.
     """
     node = placed.state.node(placed.pod.node_name)

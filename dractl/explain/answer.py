@@ -463,7 +463,7 @@ class Explanation(Struct, frozen=True):
 
     @property
     def is_without_fix(self) -> bool:
-        """True if dractl tried changes, and the subject fits after none of them."""
+        """True if dractl tried changes and none made the subject fit."""
         waits = any(reason.code == "own-replicas" for reason in self.reasons)
         settled = self.fits or self.verdict == "failing" or self.unread or self.unchecked or waits
         in_doubt = self.is_unknown_machine or self.code == NotKnownOfPreview.page.code

@@ -207,7 +207,7 @@ def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """Yield the pending pods of a workload.
 
-    The pod of its template comes first if it has no pods, or if some of them cannot be created.
+    The pod that its template makes comes first if the workload has no pods, or cannot create some.
     """
     owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
     if count_missing_pods(state, workload.kind, workload.key) or not owned:
@@ -216,7 +216,7 @@ def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
 
 
 def _prefer_pending(pods: list[Question]) -> list[Question]:
-    """Return the pods that are pending, or all of them if none is."""
+    """Return the pending pods, or all pods if none is pending."""
     return [question for question in pods if question.pod.is_pending] or pods
 
 

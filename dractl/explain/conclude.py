@@ -1,5 +1,5 @@
-"""The verdict and the headline for a subject that waits: from its causes, and from facts outside
-DRA.
+"""Concludes the verdict and the headline for a subject that waits, from its causes and from facts
+outside DRA.
 """
 
 from collections.abc import Callable, Iterator, Sequence

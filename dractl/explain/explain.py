@@ -1,4 +1,4 @@
-"""The answer to a question: make an attempt, diagnose it, conclude, search for fixes, and build the
+"""Answers a question: makes an attempt, diagnoses it, concludes, searches for fixes, and builds the
 explanation.
 """
 

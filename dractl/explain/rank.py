@@ -105,7 +105,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
                 progress = hardest - 0.1  # removing this cause alone would not be enough
             if isinstance(cause, NodeFilter):
                 further_filters = sum(isinstance(c, NodeFilter) for c in node.causes) - 1
-                # Each further filter makes it less useful to remove this one alone.
+                # The more filters reject the node, the less it helps to remove only this cause.
                 progress = _filter_progress(node.name, allocating, excluded) - 0.1 * further_filters
             if isinstance(cause, PinnedNode) and any(
                 c.code != cause.code for c in node.causes[position + 1 :]

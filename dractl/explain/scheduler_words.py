@@ -1,4 +1,4 @@
-"""kube-scheduler's newest message about a pod that waits, which accompanies the answer."""
+"""kube-scheduler's newest message about a pod that waits; the message accompanies the answer."""
 
 from msgspec.structs import replace
 

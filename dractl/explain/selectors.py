@@ -44,8 +44,8 @@ def text_of(value: object) -> str:
 def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit:
     """Explain a condition that is false or an error on the devices ``lost``.
 
-    The explanation is about a name that none of them publishes, else about the first name that the
-    condition reads, else about the driver.
+    The explanation is about a name that none of these devices publishes, else about the first name
+    that the condition reads, else about the driver.
     """
     misfits: list[Misfit] = []
     program = reading(condition)

@@ -1,4 +1,4 @@
-"""Whether an answer depends on values of described machines that no source shows."""
+"""Decides whether an answer depends on values of described machines that no source shows."""
 
 from msgspec import Struct
 from msgspec.structs import replace

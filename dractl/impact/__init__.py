@@ -1,9 +1,8 @@
 """The effects of a change on running pods: taints of devices, a node that is drained, a driver that
 stops.
 
-The controllers of Kubernetes are followed one by one: the device taint eviction controller, the
-eviction API, the kubelet with its drivers; the simulation then creates the pods that owners
-recreate, and the scheduler places them.
+This package models the device taint eviction controller, the eviction API, and the kubelet with its
+drivers. The simulation then creates the pods that owners recreate, and the scheduler places them.
 """
 
 from dractl.impact.drain import find_drain_impact

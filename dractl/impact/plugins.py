@@ -1,4 +1,4 @@
-"""Whether a driver's kubelet plug-in can prepare and unprepare claims on a node.
+"""Decides whether a driver's kubelet plug-in can prepare and unprepare claims on a node.
 
 The kubelet calls the plug-in when a pod with claims starts, and before a pod with claims is
 deleted: without the plug-in, the pod stays Terminating (kubernetes pkg/kubelet/kubelet.go
@@ -92,7 +92,7 @@ def _serves(pod: Pod) -> bool:
 def list_drivers_to_unprepare(state: ClusterState, pod: Pod) -> Iterator[str]:
     """Yield the drivers that the kubelet calls before a pod can be deleted, each once.
 
-    A claim that several pods of the node use is unprepared when the last of them ends.
+    A claim that several pods of the node use is unprepared when the last pod ends.
     """
     drivers: dict[str, None] = {}
     for key in _list_allocated_claims(state, pod):

@@ -1,4 +1,4 @@
-"""The hits of a change of taints in one sentence, for other commands than ``impact``."""
+"""Describes in one sentence what a change of taints hits, for other commands than ``impact``."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """Pods that may move, and for each other pod, the reason why it stays where it is.
 
-A move is an eviction (kubernetes pkg/registry/core/pod/storage/eviction.go) after which the pod
-that a controller creates as its replacement gets another node.
+A move is an eviction (kubernetes pkg/registry/core/pod/storage/eviction.go) after which the
+successor of the pod gets another node.
 """
 
 from collections import Counter
@@ -260,7 +260,7 @@ def find_movable_pods(
 
 
 def _name_gang(state: ClusterState, pod: Pod) -> str:
-    """Return the gang of a pod, whose pods start together and therefore move together."""
+    """Return the gang of a pod. The pods of a gang start together, and therefore move together."""
     leader_worker = pod.leader_worker_group
     if leader_worker is not None:
         return f"LeaderWorkerSet/{pod.key[0]}/{leader_worker[0]} group {leader_worker[1]}"

@@ -46,7 +46,7 @@ class Proof(Struct, frozen=True):
 
 
 class Prover:
-    """A cluster in which candidates are tried until pods that wait have a node."""
+    """Tries candidates in a cluster until the pods that wait have a node."""
 
     def __init__(self, scheduler: Scheduler, subjects: Sequence[Key]) -> None:
         self.scheduler = scheduler

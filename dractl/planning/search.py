@@ -1,8 +1,8 @@
 """The search for the fewest moves that make room for pods.
 
-It begins with the pods that wait. Each needs a place; pods in the way have to leave, and then need
-a place themselves. Bounds (:mod:`dractl.planning.landscape`) leave out candidates that cannot work;
-the proof judges the others.
+The search begins with the pods that wait, each of which needs a place. Pods in the way have to
+leave, and then need a place themselves. Bounds (:mod:`dractl.planning.landscape`) leave out
+candidates that cannot work; the proof judges the others.
 """
 
 from collections import Counter
@@ -22,7 +22,9 @@ class Departure(Struct, frozen=True):
     """The pods."""
 
     cordon: str
-    """The node on which their devices are needed, to which the pods may not return."""
+    """The node that is cordoned, so that the pods do not return: others need their devices
+    there.
+    """
 
     nodes: tuple[str, ...]
     """The next node of each pod, "" for a pod that ends."""
@@ -82,7 +84,7 @@ class _Agenda(Struct, frozen=True):
     """The number of further pods that may leave."""
 
     ends_left: int
-    """The number of these pods that may end."""
+    """The number of further pods that may end without a place."""
 
 
 class Search:

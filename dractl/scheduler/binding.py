@@ -59,7 +59,7 @@ def find_binding_failure(claim: PodClaim) -> BindingFailure | None:
 def find_binding_wait(claims: Sequence[PodClaim]) -> BindingWait | None:
     """Return the conditions that a pod with allocated claims still waits for.
 
-    The pod has no PodScheduled condition meanwhile.
+    While it waits, the pod has no condition PodScheduled.
     """
     if not all(claim.allocated for claim in claims):
         return None

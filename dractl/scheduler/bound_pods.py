@@ -17,7 +17,7 @@ class BoundPod(Struct, frozen=True):
 
 
 class BoundPods:
-    """The pods on nodes, except the pod that is to be scheduled, which may be one of them."""
+    """The pods on nodes, without the pod that is to be scheduled, even if it has a node."""
 
     def __init__(self, snapshot: Snapshot, pod: Pod) -> None:
         self.snapshot = snapshot

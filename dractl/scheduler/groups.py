@@ -1,7 +1,6 @@
 """Nodes that the allocator cannot tell apart, since they differ only in names, and in values that
-nothing in the question reads.
-
-Such nodes share one search, and one entry in the answer if there are many of them.
+nothing in the question reads. Such nodes share one search. If there are many, they also share one
+entry in the answer.
 """
 
 from __future__ import annotations

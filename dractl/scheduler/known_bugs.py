@@ -25,7 +25,7 @@ class DecisiveBug(Struct, frozen=True):
     pool: str | None = None
     """For ``pool-name-key``: a pool name that several drivers use for pools with counters."""
     drivers: tuple[str, ...] = ()
-    """The drivers of these pools."""
+    """The drivers that have a pool of this name."""
     counter_set: str | None = None
     """One of their counter sets."""
 

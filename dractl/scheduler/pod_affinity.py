@@ -63,7 +63,7 @@ class PodAffinity:
     def repelling_pods(self) -> Mapping[tuple[str, str], tuple[int, Pod]]:
         """The first pod whose anti-affinity selects this one, by topology key and domain.
 
-        Each has its position among the pods of the cluster.
+        Each pod comes with its position among the pods of the cluster.
         """
         pods: dict[tuple[str, str], tuple[int, Pod]] = {}
         others = self.others.bound_pods if self.snapshot.has_anti_affinity else ()

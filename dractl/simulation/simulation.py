@@ -152,7 +152,9 @@ class Simulation(Struct):
     # -- controllers --
 
     def reconcile_controllers(self) -> bool:
-        """Let the controller of each workload act once. Return True if any of them did."""
+        """Let the controller of each workload act once. Return True if at least one controller
+        acted.
+        """
         acted = False
         for workload in self.setup.workloads:
             if workload not in self.finished_jobs:

@@ -1,4 +1,4 @@
-"""Pods of a workload, and new ones as its controller creates them."""
+"""Pods of a workload, and new pods as its controller creates them."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -228,8 +228,8 @@ def _reads_site_values(program: Program) -> bool:
 
 
 def _drop_unknown_machines(program: Program, states: list[ClusterState]) -> list[ClusterState]:
-    """Leave out described machines of which no source shows a value that the expression reads; a
-    notice names them.
+    """Leave out described machines if no source shows a value that the expression reads; a notice
+    names these machines.
     """
     from dractl.simulation.conditions import list_reads
     from dractl.simulation.unknown_values import list_unknown_values

@@ -941,8 +941,8 @@ def _exit(
 def _load_inventory(
     sources: list[str], hardware: list[str], driver_choice: DriverChoice, target: Target
 ) -> TriedDevices | None:
-    """Load the devices of ``--devices`` and ``--hardware``, with the classes that came with the
-    former.
+    """Load the devices of ``--devices`` and ``--hardware``, with the classes that came with
+    ``--devices``.
     """
     if not sources and not hardware:
         return None

@@ -168,7 +168,7 @@ def command(
 
 
 class _Reader(Struct, frozen=True):
-    """Reads the files, and what is rendered of them."""
+    """Loads the files, and the objects that are rendered from them."""
 
     paths: list[str]
     stdin: bytes | None

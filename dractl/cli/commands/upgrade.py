@@ -349,7 +349,7 @@ def _fix_manifests(paths: list[str], targets: list[Target], unsafe: bool) -> lis
 
 
 def _choose_manifests(written: Inputs, paths: list[str]) -> Inputs:
-    """Choose the manifests that may concern DRA, and note what was not rendered of them.
+    """Choose the manifests that may concern DRA, and print notices of files that were not rendered.
 
     Raises InputError for files that cannot be read.
     """

@@ -1,7 +1,7 @@
 """Options for the cluster that kubectl reaches, and for the user who reads it.
 
-A command that rarely asks a cluster takes them from here, and imports :mod:`dractl.cluster` only
-when it does.
+A command that rarely reads a cluster imports its options from here, and imports
+:mod:`dractl.cluster` only when it reads one.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ From = Annotated[
 
 
 class MachineSource(OptionGroup, frozen=True):
-    """The machine that is read; by default this one."""
+    """The machine that is read, by default the one that dractl runs on."""
 
     heading: ClassVar[str] = INPUT
 

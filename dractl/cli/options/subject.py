@@ -1,4 +1,4 @@
-"""The subject that needs room, and the objects that are read."""
+"""Options for the subject that needs room, and for the objects that are read."""
 
 from typing import Annotated, ClassVar
 

@@ -1,3 +1,3 @@
-"""From the scheduler's verdict to causes: causes before any node is tried, on a node, in one
-request, in several requests, and in pools.
+"""Turns the scheduler's verdict into causes. A cause applies before any node is tried, on a node,
+in one request, in several requests, or in pools.
 """

@@ -77,9 +77,7 @@ MAX_NODES_COMPARED = 8  # the maximum number of nodes with one label that are co
 def root_causes(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> tuple[Cause, ...]:
-    """Return the causes that underlie the ranked causes; the first of them is the one to remove
-    first.
-    """
+    """Return the causes that underlie the ranked causes; the first one has to be removed first."""
     if case.attempt.fits:
         return (*_find_eviction_loop(case, findings, ranked), *find_pod_not_tried(case))
     diagnoses = (
@@ -189,7 +187,7 @@ def _find_replicas_in_the_way(
 
 
 def _is_only_occupied(node: NodeFindings) -> bool:
-    """Return True for a node on which devices are held, and that does not refuse the pod."""
+    """Return True for a node that does not refuse the pod, but whose devices are held."""
     return not node.refuses_pod and any(isinstance(cause, _OCCUPANCY) for cause in node.causes)
 
 
@@ -213,7 +211,7 @@ def _in_namespace(case: Case, pods: Sequence[tuple[str, Pod]]) -> list[tuple[str
 def _find_rollout(
     case: Case, owner: tuple[str, str], holders: Sequence[tuple[str, Pod]]
 ) -> Cause | None:
-    """Return the cause for a Deployment whose old replicas hold the devices that the new one
+    """Return the cause for a Deployment whose old replicas hold the devices that the new replica
     wants.
     """
     kind, name = owner
@@ -497,8 +495,8 @@ def _is_unready(case: Case, node: str) -> bool:
 def _find_pools_published_twice(
     case: Case, findings: Sequence[NodeFindings], ranked: Sequence[Cause]
 ) -> Iterator[Cause]:
-    """Yield pools whose slices announce different numbers, and pools that have more slices than
-    each slice announces, since two installations of a driver publish them.
+    """Yield pools whose slices announce different numbers of slices. Also yield pools with more
+    slices than each slice announces, since two installations of a driver publish them.
     """
     for cause in ranked:
         if not isinstance(cause, PoolIncomplete):

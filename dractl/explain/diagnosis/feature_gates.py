@@ -1,4 +1,4 @@
-"""Feature gates that are on, as the objects of a cluster prove, if they affect the answer."""
+"""Notes on feature gates that objects of a cluster prove to be on, if they affect the answer."""
 
 from collections.abc import Iterator, Sequence
 

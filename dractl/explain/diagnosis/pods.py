@@ -132,8 +132,8 @@ def note_lower_priority_holders(case: Case, ranked: Sequence[Cause]) -> Iterator
 
 
 def note_rival_classes(case: Case) -> Iterator[str]:
-    """Yield a note if several classes have one extended resource name: which of them the scheduler
-    uses.
+    """Yield a note on the class that the scheduler uses if several have the same extended resource
+    name.
 
     Upstream: dynamic-resource-allocation/deviceclass/extendedresourcecache.
     """

@@ -1,5 +1,5 @@
-"""A request that has too few candidates by itself, and the stages of its survey that exclude the
-others.
+"""Causes for a request that has too few candidates by itself: the stages of its survey that exclude
+devices.
 """
 
 from collections import Counter
@@ -291,7 +291,7 @@ def _similar_tolerations(case: Case, request: RequestSurvey, taint: str) -> tupl
 
 
 def _rules_for_all_devices(case: Case, rules: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of those ``rules`` that select every device of a driver."""
+    """Return the names of the ``rules`` that select every device of a driver."""
     return tuple(
         rule.metadata.name or ""
         for rule in case.scheduler.state.taint_rules

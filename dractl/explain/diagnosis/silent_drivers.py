@@ -45,8 +45,8 @@ def _faults_on(
 ) -> Sequence[PluginState]:
     """Return the faults of a driver's plug-ins on the nodes that have the hardware.
 
-    A node has it if a pod of the plug-in is there, or if its labels say so. Without any such node,
-    a plug-in that runs nowhere is a fault on all of them.
+    A node has the hardware if a pod of the plug-in is there, or if the node's labels say so. If no
+    node has it, a plug-in that runs nowhere is a fault on all nodes.
     """
     if not workloads.are_known:
         return ()

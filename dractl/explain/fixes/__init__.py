@@ -1,6 +1,6 @@
-"""Changes after which a subject fits: made from its causes, each verified by allocating again.
+"""Changes after which a subject fits: made from its causes, each proven by another attempt.
 
-`candidates` assigns makers to causes; importing the modules below registers them.
+:mod:`makers` has the makers of candidates by cause; importing the modules below registers them.
 """
 
 from dractl.explain.fixes import (  # noqa: F401

@@ -1,4 +1,4 @@
-"""Candidates for fixes: changes that may help, with what an engineer weighs about them."""
+"""Candidates for fixes: changes that may help, with the properties by which they are ranked."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Candidate(Struct, frozen=True):
     consequences: tuple[Change, ...] = ()
     """The changes that follow and are verified instead of ``changes``, if they differ."""
     chance: tuple[Change, ...] = ()
-    """Mutually exclusive side effects: the candidate must work with each of them."""
+    """Mutually exclusive side effects: the candidate must work with each one."""
     nodes: tuple[str, ...] = ()
     """The only nodes on which it can help; empty for all."""
     corrects: bool = False
@@ -138,7 +138,7 @@ def order_parts(parts: Iterable[Candidate]) -> list[Candidate]:
 
 
 def combine(parts: Iterable[Candidate]) -> Candidate:
-    """Combine several candidates into one. An operation that several of them have is made once."""
+    """Combine candidates into one. An operation that several candidates share is made once."""
     singles: list[Candidate] = []
     for single in (single for part in parts for single in part.parts or (part,)):
         singles += [] if single in singles else [single]

@@ -78,7 +78,7 @@ def _remove_unused_attributes(
 ) -> Iterator[Operation]:
     """Remove the derived attributes that only this constraint reads.
 
-    The API server requires that a constraint reads each of them.
+    The API server requires that a constraint reads each derived attribute.
     """
     constraint = constraints[index].part
     others = (*constraints[:index], *constraints[index + 1 :])

@@ -22,7 +22,7 @@ from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _MAX_HOLDERS = 12  # claims that are released one by one
 _MAX_PAIRED = 5  # claims that are released two at a time
-_MAX_PAIRED_PARTITIONS = 9  # the limit for two at a time if some of them hold partitions
+_MAX_PAIRED_PARTITIONS = 9  # the same limit if some claims hold partitions
 _MAX_ALTERNATIVES = 3  # maximum number of alternatives that are shown
 
 
@@ -49,15 +49,15 @@ class _HeldClaim(Struct, frozen=True):
 def release_devices(problem: FixProblem) -> Iterator[Candidate]:
     """End the pods that hold wanted devices, or delete idle claims that hold some.
 
-    Single claims are tried first, then pairs of claims. Then one claim of each driver is tried, and
-    as many claims of each driver as there are wanted devices; last, all claims that one cause names
-    on one node.
+    Single claims are tried first, then pairs of claims. Then follow one claim of each driver, and
+    as many claims of each driver as there are wanted devices. Last come all claims that one cause
+    names on one node.
     """
     claims = _list_held_claims(problem)
     ordered = sorted(claims.values(), key=lambda c: (not c.is_idle, -c.device_count))
     for position, claim in enumerate(ordered[:_MAX_HOLDERS]):
         yield from _release_claims(problem, [claim], degree=position)
-    # Partitions of one device are small: more pairs of them are worth a trial.
+    # Partitions of one device are small, so more pairs of claims are worth a trial.
     has_partitions = any(isinstance(cause, CountersShort) for cause in problem.causes)
     paired = ordered[: _MAX_PAIRED_PARTITIONS if has_partitions else _MAX_PAIRED]
     nodes = {claim.name: _find_node(problem, claim) for claim in paired}
@@ -85,8 +85,8 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
 def _list_some_of_each_driver(
     problem: FixProblem, claims: Sequence[_HeldClaim], count: int
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield, for each node on which devices of several drivers are in use, ``count`` claims of each
-    of these drivers.
+    """Yield ``count`` claims of each driver, for each node on which devices of several drivers are
+    in use.
     """
     by_driver: dict[str | None, dict[str, list[_HeldClaim]]] = {}
     for claim in claims:
@@ -277,6 +277,6 @@ def _list_shared_claims(problem: FixProblem, classes: set[str]) -> dict[str, int
 
 
 def _exact_classes(claim: ResourceClaim) -> set[str]:
-    """Return the classes of those requests of a claim that have no alternatives."""
+    """Return the classes of a claim's requests without alternatives."""
     requests = claim.spec.devices.requests
     return {request.exactly.device_class_name for request in requests if request.exactly}

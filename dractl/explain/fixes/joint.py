@@ -240,8 +240,8 @@ def chain(problem: FixProblem, parts: Sequence[Candidate]) -> Candidate:
 def split_recreation(
     problem: FixProblem, changes: Sequence[Change]
 ) -> tuple[list[Change], tuple[Change, ...]]:
-    """Split changes into edits, and changes that recreate the subject. A patch of the subject makes
-    the latter superfluous, since it recreates the subject, too.
+    """Split changes into edits, and changes that recreate the subject. The second part is empty if
+    an edit patches the subject, since that recreates it anyway.
     """
     edits: list[Change] = []
     recreation: dict[type[Change], Change] = {}

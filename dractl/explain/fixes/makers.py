@@ -1,4 +1,4 @@
-"""The makers of candidates, and their causes: importing a module registers its makers."""
+"""The registry of makers of candidates, by cause: importing a module registers its makers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBLEM_MAKERS: list[tuple[tuple[type[Cause], ...], ProblemMaker]] = []
 
 
 def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
-    """Register a maker that is called with the problem and each cause of these classes."""
+    """Register a maker that is called with the problem and each cause of the given classes."""
 
     def register(maker: F) -> F:
         _CAUSE_MAKERS.append((causes, maker))
@@ -31,7 +31,7 @@ def fix_for(*causes: type[Cause]) -> Callable[[F], F]:
 
 
 def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
-    """Register a maker that is called once if any cause is of these classes.
+    """Register a maker that is called once if any cause is of the given classes.
 
     It looks at all claims, nodes or surveys together.
     """

@@ -124,7 +124,7 @@ class Owners:
         return Ending(title, deletions, deletions, effect, Preference.LAST)
 
     def _explain_stuck_pods(self, keys: Sequence[Key]) -> str:
-        """Return why pods do not use their devices; empty if one of them does."""
+        """Return why pods do not use their devices; "" if at least one pod does."""
         reasons = (describe_stuck_container(self.state.pod(key)) for key in keys)
         first = next(reasons, "")
         if not first or not all(reasons):

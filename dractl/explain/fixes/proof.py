@@ -1,4 +1,4 @@
-"""Prove a candidate: the API server accepts it, the subject is placed, and it needs each part."""
+"""Prove a candidate: the API server accepts it, the subject is placed, no part is superfluous."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 

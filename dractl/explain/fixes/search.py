@@ -1,4 +1,4 @@
-"""The search for fixes: candidates made from causes, proven by attempts, the preferred first."""
+"""Search for fixes: make candidates from causes, prove them by attempts, preferred ones first."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.views import Pod
 
-# Fixes whose relief is counted, beginning with those that most pods wait for
+# Fixes whose relief is counted, beginning with the fixes that most pods wait for
 MAX_FIXES_COUNTED = 12
 _KINDS_OF_NODES = ("Node", "ResourceSlice", "DeviceTaintRule")
 MAX_REPLICAS_PLACED = 1000  # replicas with one answer that are placed together
@@ -258,9 +258,10 @@ def _add_relief(
     answers: Sequence[Explanation],
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Explanation]:
-    """Set the relief of each fix that is offered to several pods: how many of them fit after it.
+    """Set the relief of each fix that is offered to several pods: the number of pods that fit after
+    it.
 
-    Each fix is proven for one pod by itself; this counts how many pods start together.
+    A fix is proven for one pod by itself; its relief counts the pods that start together.
     """
     answers_by_action: dict[str, list[tuple[Explanation, Fix]]] = {}
     for answer in answers:

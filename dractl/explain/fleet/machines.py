@@ -436,9 +436,7 @@ class MachineCluster:
 def _compatible_labels(
     alternatives: Iterable[tuple[RequiredLabel, ...]],
 ) -> tuple[RequiredLabel, ...]:
-    """Return the longest run of alternatives, from the first on, that one node can meet
-    together.
-    """
+    """Return the first alternatives, as many as one node can meet together."""
     values: dict[str, str | None] = {}
     compatible: list[RequiredLabel] = []
     for labels in alternatives:

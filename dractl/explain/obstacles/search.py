@@ -3,8 +3,8 @@
 All filters of a node are evaluated, not only those up to the first that fails. Among the demands of
 the claims, a minimal set is found by asking the scheduler (Junker, QuickXplain, AAAI 2004). If
 several sets are possible, devices in use come before demands of the claims, single conditions
-before whole requests, and one count before several constraints. The scheduler is asked once for
-nodes that are equal for the subject.
+before whole requests, and one count before several constraints. The scheduler is asked once for all
+nodes that do not differ for the subject.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -459,9 +459,10 @@ def _is_met_by_a_device(scheduler: Scheduler, condition: str) -> bool:
 def smallest_subset(
     is_enough: Callable[[Sequence[Demand]], bool], demands: Sequence[Demand]
 ) -> list[Demand]:
-    """Return a minimal part of ``demands`` that is enough, given that all of them are.
+    """Return a minimal part of ``demands`` that is enough, given that all demands together are.
 
-    No demand in it is superfluous. If there is a choice, it has the demands that come first.
+    No demand of the result is superfluous. If there is a choice, the demands that come first are in
+    the result.
     """
 
     def search(

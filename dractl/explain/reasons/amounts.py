@@ -1,5 +1,5 @@
-"""Reasons in the number of devices: a request for all devices, for more than there are, or for more
-than fit together.
+"""Reasons about the number of devices: a request for all devices, for more than there are, or for
+more than fit together.
 """
 
 from dractl.cluster.devices import Holder

@@ -1,4 +1,4 @@
-"""Reasons in devices that have to be prepared before a pod is bound to their node."""
+"""Reasons about devices that have to be prepared before a pod is bound to their node."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""Reasons in parts of devices: counters that partitions share, and capacity that claims share."""
+"""Reasons about parts of devices: counters that partitions share, and capacity that claims
+share.
+"""
 
 from dractl.explain.reasons.base import (
     SEE_SLICES,

@@ -1,5 +1,5 @@
-"""Reasons in a pod's claims that end the attempt before any node is tried: PreEnqueue and the claim
-controller.
+"""Reasons about a pod's claims, from PreEnqueue and the claim controller. They end the attempt
+before any node is tried.
 
 Kubernetes pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim.
 """
@@ -384,7 +384,7 @@ class ClaimDeleting(ClaimStopCause[pre_enqueue.ClaimDeleting], frozen=True, kw_o
     )
 
     absent_users: tuple[str, ...]
-    """Pods for which the claim is reserved and that do not exist."""
+    """Pods that do not exist although the claim is reserved for them."""
 
     @classmethod
     def from_stop(cls, stop: pre_enqueue.ClaimDeleting, scheduler: Scheduler) -> Cause:

@@ -1,5 +1,5 @@
-"""Reasons in constraints: attributes that devices lack or publish with other types, and values that
-do not match.
+"""Reasons about constraints: attributes that devices lack or publish with other types, and values
+that do not match.
 """
 
 from collections.abc import Iterator

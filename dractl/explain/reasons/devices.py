@@ -1,4 +1,4 @@
-"""Reasons in matching devices that are held or tainted."""
+"""Reasons about matching devices that are held or tainted."""
 
 from collections.abc import Iterator
 

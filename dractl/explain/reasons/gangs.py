@@ -1,4 +1,4 @@
-"""Reasons in the group with which kube-scheduler places a pod: PodGroups, and the Workloads of
+"""Reasons about the group with which kube-scheduler places a pod: PodGroups, and the Workloads of
 1.35.
 
 Kubernetes pkg/scheduler/framework/plugins/gangscheduling, pkg/scheduler/schedule_one_podgroup.go.
@@ -131,7 +131,7 @@ class GangTooSmall(Cause, frozen=True, kw_only=True):
     have: int
     """The number of pods that fit."""
     placed: int = 0
-    """The number of these pods that have a node."""
+    """The number of fitting pods that have a node already."""
     pod: str
     """The next pod, which does not fit."""
     why: Headline

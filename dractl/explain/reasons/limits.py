@@ -1,4 +1,4 @@
-"""Reasons in the cluster's limits on claims: quotas, labels of the namespace, classes, feature
+"""Reasons about the cluster's limits on claims: quotas, labels of the namespace, classes, feature
 gates, and the size of a claim.
 """
 
@@ -226,8 +226,9 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
     driver: str = ""
     """The driver that installs a class of that name, if it is known."""
     substitutes: tuple[str, ...] = ()
-    """Classes that select devices of that driver but were made by somebody else; one of them may be
-    meant."""
+    """Classes that select devices of that driver but were made by somebody else; the user may mean
+    one.
+    """
     silent: bool = False
     """True if that driver publishes no devices."""
 

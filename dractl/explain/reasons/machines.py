@@ -1,4 +1,4 @@
-"""Reasons on described machines."""
+"""Reasons about described machines."""
 
 from collections.abc import Iterator
 

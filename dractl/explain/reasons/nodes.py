@@ -1,4 +1,6 @@
-"""Reasons in the nodes that a pod may use: an allocated claim, and the filters of the scheduler."""
+"""Reasons about the nodes that a pod may use: an allocated claim, and the filters of the
+scheduler.
+"""
 
 from collections.abc import Iterator, Sequence
 

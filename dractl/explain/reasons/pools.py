@@ -1,4 +1,4 @@
-"""Reasons in the slices that drivers publish: missing slices, and pools that cannot be used."""
+"""Reasons about the slices that drivers publish: missing slices, and pools that cannot be used."""
 
 from collections.abc import Iterator
 
@@ -184,7 +184,7 @@ class PoolCause(RequestCause, frozen=True, kw_only=True):
     have: int | None = None
     """The number of slices that exist."""
     want: int | None = None
-    """The number of slices that each of them announces."""
+    """The number of slices that each slice announces."""
     generation: int = 0
     all_mode: bool = False
     """True if the pool blocks a request for all devices, whichever driver the request is for."""

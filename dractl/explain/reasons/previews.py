@@ -1,4 +1,4 @@
-"""Reasons in a release that was not out when dractl's facts were read."""
+"""Reasons about a release that was not out when dractl's facts were read."""
 
 from dractl.explain.reasons.base import SEE_CLAIM, Cause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.phrases import Names, Scope

@@ -1,5 +1,5 @@
-"""Reasons in the scheduler that a pod names: it is not the default one, or the input does not show
-that it runs.
+"""Reasons about the scheduler that a pod names: it is not the default one, or the input does not
+show that it runs.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reasons in the scheduler itself."""
+"""Reasons about the scheduler itself."""
 
 from collections.abc import Iterator
 
@@ -295,8 +295,8 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
-    """The class that maps a similar resource, or else a class for devices of the same vendor that
-    does not map this one.
+    """The class that maps a similar resource, or else a class for devices of the same vendor, which
+    does not map this resource.
     """
     nearest: str | None = None
     """A similar resource."""

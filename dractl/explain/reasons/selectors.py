@@ -1,4 +1,4 @@
-"""Reasons in CEL selectors that exclude devices or fail on them."""
+"""Reasons about CEL selectors that exclude devices or fail on them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Reasons in workloads: the holders of the devices, and why they keep them.
+"""Reasons about workloads: the holders of the devices, and why they keep the devices.
 
 They never change the verdict.
 """
@@ -145,7 +145,7 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     node_labels: str = ""
     """The labels of the nodes on which all pods of a group have to be."""
     node_count: int = 0
-    """The number of these nodes that have the devices."""
+    """The number of nodes with these labels that have the devices."""
     size: int = 0
     """The number of pods in the group."""
 
