@@ -133,7 +133,7 @@ class _Subcommand(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """The group of subcommands. Its error for an option before the subcommand says where it
+    """The group of subcommands. Its error for an option before the subcommand says where the option
     belongs.
     """
 

@@ -44,7 +44,7 @@ def cluster_checks(
 ) -> tuple[Check, ...]:
     """Return the checks of a cluster.
 
-    ``served`` are the resources of resource.k8s.io/v1; the others are objects as served.
+    ``served`` are the resources of resource.k8s.io/v1; the other arguments are objects as served.
     """
     slices = list(slices)
     return (

@@ -113,8 +113,8 @@ class _PreparePattern(Struct, frozen=True):
     releases: str
     """The releases whose kubelet writes it."""
     seen_in: str
-    """The releases in which a real kubelet was seen to write the message. For the others, it was
-    read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
+    """The releases in which a real kubelet was seen to write the message. For other releases, it
+    was read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.
     """
     source: str
     """The path below pkg/kubelet/cm."""

@@ -240,8 +240,8 @@ def scheduler_of(state: ClusterState, pod: Raw, key: Key) -> PodScheduler:
 
 
 def as_default(state: ClusterState, name: str) -> ClusterState:
-    """Return the cluster with the default scheduler in place of another one, so that kube-scheduler
-    queues the pods of the other one.
+    """Return the cluster in which the pods of another scheduler name the default one, so that
+    kube-scheduler queues them.
     """
     with_pods = [kind for kind in state.kinds if kind == "Pod" or kind not in API_GROUPS]
     kinds = {kind: _drop_name(state.objects(kind), name) for kind in with_pods}

@@ -33,7 +33,7 @@ Verdict = Literal[
     "allocated", "allocatable", "unallocatable", "blocked", "error", "undecided", "failing"
 ]
 
-# The worst first: subjects that can never fit, then those that wait, then healthy ones.
+# From the worst on: subjects that can never fit, then subjects that wait, then healthy ones.
 SEVERITY: tuple[Verdict, ...] = (
     "error",
     "blocked",
@@ -223,7 +223,7 @@ class ExpectedNode(Struct, frozen=True):
 
     autoscaler: str
     pool: str
-    """Its name; "" where the autoscaler names none."""
+    """The name of the NodePool; "" where the autoscaler names none."""
     verdict: str
     """``comes``, ``never`` or ``unknown``."""
     machines: tuple[str, ...]

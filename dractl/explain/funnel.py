@@ -1,4 +1,4 @@
-"""The funnel: how many devices each stage leaves to a request, and why it drops the others."""
+"""The funnel: how many devices each stage leaves to a request, and why it drops devices."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -231,7 +231,8 @@ def _excludes_node(rejection: Rejection) -> bool:
 def _filter_progress(node: str, allocating: set[str], excluded: set[str]) -> float:
     """Return how far a pod gets on a node that a filter rejects.
 
-    It gets further on a node that its own constraints allow, if the node has such devices at all.
+    The pod gets further on a node that its own constraints allow, if the node has the wanted
+    devices at all.
     """
     if node not in allocating:
         return -1

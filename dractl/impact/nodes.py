@@ -30,7 +30,7 @@ class NodeInQuestion(Struct, frozen=True):
     features: Features
     name: str
     pods: tuple[Pod, ...]
-    """The pods that run on it, including Terminating ones."""
+    """The pods that run on the node, including Terminating ones."""
     plugins: dict[str, PluginOnNode]
     """The plug-in of each driver whose devices the pods hold."""
 

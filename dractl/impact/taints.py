@@ -63,7 +63,7 @@ def _end_in_waves(cluster: TaintedCluster, evictions: Mapping[Key, Eviction]) ->
     waves = [Wave(0, Aftermath(Scheduler(cluster.after, cluster.features)))]
     for seconds, keys in sorted(pods_by_time.items()):
         before = waves[-1].aftermath
-        # An owner may have ended some of the pods already, together with earlier ones.
+        # An owner may have ended some of the pods already, together with pods that ended earlier.
         present = [key for key in keys if key not in before.followers]
         waves.append(Wave(seconds, evict_pods(before, present)))
     return waves

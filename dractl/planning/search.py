@@ -110,7 +110,7 @@ class Search:
         yield from self._complete(_Agenda(Layout(), items, (), {}, moves + ends, ends))
 
     def _complete(self, agenda: _Agenda) -> Iterator[Candidate]:
-        """Find a place for the pod with the fewest places, then for the others."""
+        """Find a place for the pod with the fewest places, then for the other pods."""
         if not self.work.spend():
             self.is_cut = True
             return

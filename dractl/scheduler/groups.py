@@ -318,7 +318,7 @@ def _strip_plain_attributes(device: Raw) -> Raw:
         return device
     return {
         **device,
-        # This is _is_plain without the call, since a large dump has a million attributes
+        # The condition of _is_plain without a call, since a large dump has a million attributes
         "attributes": {
             name: value
             for name, value in attributes.items()

@@ -95,8 +95,8 @@ def lower_priority_pods(pod: Pod, node: NodeInfo) -> list[Pod]:
 def select_victims(filters: NodeFilters, lower: Sequence[Pod], node: NodeInfo) -> list[Pod]:
     """Return the pods that have to be evicted.
 
-    Each pod that can stay beside the new pod is kept. Pods whose eviction violates a
-    PodDisruptionBudget are tried first, then the more important ones.
+    Each pod that can stay beside the new pod is kept. To find these pods, pods whose eviction
+    violates a PodDisruptionBudget are tried first, then the more important pods.
     """
     ranked = sorted(lower, key=lambda pod: (-pod.priority, pod.start_time or "~"))
     protected = _budget_violations(filters.snapshot.budgets, ranked)

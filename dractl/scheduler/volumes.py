@@ -136,7 +136,7 @@ class Volumes:
     def _create(self, name: str, template: Raw) -> PersistentVolumeClaim:
         """Return the claim that a controller makes for a pod that the cluster does not have yet.
 
-        It is of the default StorageClass if the template names none (kubernetes
+        The claim gets the default StorageClass if the template names none (kubernetes
         plugin/pkg/admission/storage/storageclass/setdefault).
         """
         view = PersistentVolumeClaim(template)

@@ -234,7 +234,7 @@ def _nodes(options: NodeOptions, source: MachineSource) -> list[_EqualNodes]:
     """Return the nodes that the options describe.
 
     A single node has the name that :func:`_node_name` gives it, and ``--nodes`` numbers several
-    equal ones. Several machines have the names that ``fit`` gives them, or ``--node-name`` and a
+    equal nodes. Several machines have the names that ``fit`` gives them, or ``--node-name`` and a
     number.
     """
     count = options.nodes

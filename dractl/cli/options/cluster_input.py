@@ -124,7 +124,7 @@ class Cluster(Struct, frozen=True):
     @property
     def release_name(self) -> str:
         """Return the release of the cluster, even if dractl answers with the scheduler of another
-        one.
+        release.
         """
         return self.old_release or self.features.release
 
@@ -339,7 +339,9 @@ def load_files(
 
 
 def _prefer_published_slices(published: ClusterState, described: ClusterState) -> ClusterState:
-    """Remove the described slices of nodes that have published ones; their hardware remains."""
+    """Remove the described slices of nodes that have published slices; the nodes keep their
+    hardware.
+    """
     nodes = {slice_of(item).node for item in published.objects("ResourceSlice").values()} & set(
         described.machines
     )

@@ -142,7 +142,7 @@ def _decides(
     case: Case, first: Cause, cause: SelectorFalse, contradiction: DeviceContradiction
 ) -> bool:
     """Return True if a contradiction explains the first cause, or the subject would fit with the
-    other value.
+    opposite value.
 
     ``cause`` is the cause that the contradiction explains. If the nodes have different causes
     (:class:`Mixed`), only the cause on the nearest node is compared, since any of many changes
@@ -154,7 +154,7 @@ def _decides(
 
 
 def _fits_with_other_value(case: Case, contradiction: DeviceContradiction) -> bool:
-    """Return True if the subject would fit if the driver published the other boolean."""
+    """Return True if the subject would fit if the driver published the opposite boolean."""
     if contradiction.value not in _OTHER_VALUES:
         return False
     trial = Trial(case.state, case.question)
@@ -163,7 +163,7 @@ def _fits_with_other_value(case: Case, contradiction: DeviceContradiction) -> bo
 
 
 def _publish_other_value(contradiction: DeviceContradiction, value: Raw) -> Raw:
-    """Return a slice in which the devices of a contradiction have the other boolean."""
+    """Return a slice in which the devices of a contradiction have the opposite boolean."""
     driver, name = contradiction.driver, full_name(contradiction.attribute, contradiction.driver)
     published, devices = slice_of(value), frozenset(contradiction.devices)
     for device in published.devices if published.driver == driver else ():

@@ -36,8 +36,8 @@ from dractl.explain.obstacles.search import find_obstacles
 from dractl.explain.obstacles.trial import lift_all
 
 MAX_CHOICES = 3
-"""The maximum number of corrections of one obstacle that are combined with corrections of the
-others.
+"""The maximum number of corrections of one obstacle that are combined with those of other
+obstacles.
 """
 MAX_CANDIDATES = 40
 """The maximum number of candidates that are tried for one obstacle."""

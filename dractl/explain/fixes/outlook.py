@@ -128,7 +128,7 @@ def _recreate_pods(
 ) -> tuple[list[Key], list[Delete]]:
     """Recreate the waiting pods that get the changes only when they are created again.
 
-    Return the pods that a person recreates or changes, and the deletions of the others.
+    Return the pods that a person recreates or changes, and the deletions of the other pods.
     """
     patches = [change for change in changes if isinstance(change, Patch)]
     pods = dict.fromkeys(

@@ -80,7 +80,7 @@ def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | Non
 def _stand_in_workload(pod: Raw | None) -> Raw:
     """Return a stand-in for a workload that the input lacks, made from its pod.
 
-    It lacks the tolerations that admission adds (kubernetes
+    The stand-in lacks the tolerations that admission adds (kubernetes
     plugin/pkg/admission/defaulttolerationseconds).
     """
     view = Pod(pod)

@@ -109,7 +109,7 @@ class _Search:
         """
 
     def try_candidate(self, candidate: Candidate) -> None:
-        """Prove a candidate, unless another one of its slot has taken its place."""
+        """Prove a candidate, unless another candidate has taken its slot."""
         slot = candidate.slot
         fingerprint = repr((bool(candidate.changes), candidate.trial, candidate.features))
         if slot in self.done or self.done.intersection(candidate.superseded_by):

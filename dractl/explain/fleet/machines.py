@@ -252,7 +252,7 @@ def ask_autoscaler(
 
 def make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
     """Return the state in which the subjects are pending: pods without a node, claims without
-    devices. It is ``state`` itself if they are.
+    devices. It is ``state`` itself if all subjects are pending already.
     """
     objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
     for question in questions:

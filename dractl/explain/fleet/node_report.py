@@ -1,5 +1,5 @@
-"""The report on a node: its free devices, holders of the others, and whether a driver can be
-restarted.
+"""The report on a node: its free devices, the holders of its other devices, and whether a driver
+can be restarted.
 """
 
 from collections import Counter

@@ -360,8 +360,8 @@ class ClaimLocation(ClaimDemand, frozen=True):
         return f"claim {self.target.partition('/')[2]} where it is allocated"
 
     def lift(self, trial: Trial) -> Trial:
-        # Its devices may not exist elsewhere, so the claim stays allocated and becomes usable on
-        # every node.
+        # The devices of the claim may not exist elsewhere, so it stays allocated and becomes usable
+        # on every node.
         path = ("status", "allocation", "nodeSelector")
         return trial.edit(self.target, lambda claim: remove_at(claim, path))
 

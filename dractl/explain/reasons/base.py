@@ -136,7 +136,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     def from_stop(cls, stop: Any, scheduler: Scheduler) -> Cause:
         """Return the cause of a stop of one of the classes ``stops``.
 
-        It looks up alternatives in the cluster, such as a similar name.
+        Alternatives, such as a similar name, are looked up in the cluster.
         """
         raise NotImplementedError
 

@@ -478,7 +478,7 @@ class DeviceContradiction(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     decides: bool = True
     """True if the contradiction keeps the subject from its nearest node, or the subject would fit
-    with the other value. The headline then begins with it.
+    with the other value. The headline then begins with the contradiction.
     """
 
     def facts(self) -> Facts:
