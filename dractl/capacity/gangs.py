@@ -262,8 +262,8 @@ def gang_remarks(group: GangGroup) -> Iterator[str]:
 
 
 def _inequality_message(group: PodGroup, pods: Sequence[Pod]) -> str:
-    """Return the scheduler's message for pods that may not be in one group (validatePodGroup); ""
-    if they may be.
+    """Return the scheduler's message for pods that cannot be in one group (validatePodGroup); "" if
+    they can.
     """
     if not pods:
         return ""

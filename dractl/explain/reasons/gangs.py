@@ -74,9 +74,9 @@ class PodGroupRefused(Cause, frozen=True, kw_only=True):
     page = ReasonPage(
         "podgroup-refused",
         "kube-scheduler tries no pod of the PodGroup",
-        "All pods of a PodGroup must have its priority, and one schedulerName and preemptionPolicy"
-        " (from 1.37 on). A topology constraint names a node label, and the pods only run on nodes"
-        " that have it.",
+        "From 1.37 on, all pods of a PodGroup must have the priority of the PodGroup, and the same"
+        " schedulerName and preemptionPolicy. A topology constraint names a node label, and the"
+        " pods only run on nodes with that label.",
         "kubectl get podgroups.scheduling.k8s.io -n NS NAME -o yaml (condition"
         " PodGroupInitiallyScheduled)",
         "Give PodGroup and pods the same priorityClassName and recreate them; label the nodes.",
