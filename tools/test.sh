@@ -2,6 +2,7 @@
 # The README's second command: installs what the tests need (Debian, Ubuntu) and runs them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset PYTHONDONTWRITEBYTECODE  # otherwise every dractl that a test starts compiles all its modules
 
 root=$([ "$(id -u)" = 0 ] || echo sudo)
 $root apt-get update -qq
