@@ -113,7 +113,7 @@ def build(
         scheduler_message=conclusion.scheduler_message,
         when=parts.described.when,
         obstacles=parts.described.obstacles,
-        reasons=tuple(map(reason, _add_causes(conclusion.causes, parts.described.causes))),
+        reasons=tuple(map(reason, _add_causes(causes, parts.described.causes))),
         nodes=answers,
         funnel=details.funnel,
         conflict=details.conflict,

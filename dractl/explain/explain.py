@@ -266,7 +266,7 @@ class Explainer:
             case=case,
             found=findings,
             fixes=fixes.fixes,
-            then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case)),
+            then=(*fixes.next, *steps_for_orphaned_slices(diagnosis.case, conclusion.causes)),
             steps=steps,
             notes=(
                 *self.options.attempt_notes,

@@ -297,10 +297,18 @@ def test_slices_of_a_nonexistent_node_are_reported() -> None:
         pod("p", USES),
     )
     assert (
-        "slices of gpu.example.com are for a node that does not exist: a.example.com"
+        "slices of gpu.example.com are for node a.example.com, which does not exist; there is node a"
         in answer.headline
     )
-    assert "there is node a" in answer.headline
+    # The driver would publish deleted slices again.
+    assert not any("delete its slices" in step.text for step in answer.next)
+
+
+def test_slices_of_a_removed_node_are_deleted() -> None:
+    gone = slice_of("gpu.example.com", "node-2", device("gpu-0"))
+    answer = explain(node("node-1"), gone, ONE, pod("p", USES))
+    assert "are for node node-2, which does not exist" in answer.headline
+    assert any("bring node node-2 back, or delete its slices" in step.text for step in answer.next)
 
 
 def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
@@ -310,6 +318,8 @@ def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:
     answer = explain(*machine("a"), ONE, waiting)
     assert answer.verdict == "allocatable"
     assert "has not tried the pod" in answer.headline
+    assert [reason.code for reason in answer.reasons] == ["not-tried-yet"]
+    assert answer.waits
     assert any("kube-scheduler" in step.text for step in answer.next)
 
 
@@ -390,6 +400,12 @@ def test_request_refused_by_a_limit_range_is_corrected(message: str, step: str) 
     answer = explain(*machine("a"), ONE, *refused_deployment(message), subject="deploy/web")
     assert answer.next[0].text.startswith(step)
     assert answer.next[0].command == "kubectl get limitranges -n ml -o yaml"
+
+
+def test_request_refused_by_a_quota_names_the_container() -> None:
+    message = "failed quota: team: must specify limits.memory for: main"
+    answer = explain(*machine("a"), ONE, *refused_deployment(message), subject="deploy/web")
+    assert answer.next[0].text.startswith("set limits.memory of container main where the pods are")
 
 
 def test_limit_above_a_limit_range_is_lowered_in_its_object() -> None:

@@ -72,6 +72,7 @@ def test_a_panic_is_a_known_fault_of_the_release() -> None:
         DRAPartitionableDevices=True,
     )
     assert (reason.code, reason.facts.get("issue")) == ("upstream-bug", "kubernetes#138882")
+    assert reason.message.endswith(" (kubernetes#138882)")
 
 
 def test_a_failing_derived_attribute_is_a_scheduler_error() -> None:

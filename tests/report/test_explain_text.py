@@ -402,6 +402,17 @@ def test_a_reason_of_no_node_is_below_the_table_of_nodes() -> None:
     ]
 
 
+def test_a_contrast_is_not_given_as_the_reason() -> None:
+    user = pod("train", {"name": "gpu", "resourceClaimName": "c"})
+    user["metadata"] |= {"uid": "u", "creationTimestamp": "2026-01-01T09:00:00Z"}
+    user["status"] = {"phase": "Pending"}
+    wanted = claim("c", request("gpu", "gpu.example.com", 1))
+    _, first, second, *_ = shown([*two_nodes(), wanted, user], "train").splitlines()
+    assert first.startswith("… fits on ")
+    assert first.endswith(",")
+    assert second.startswith("  but the scheduler has not tried the pod since it was created at")
+
+
 def test_last_line_names_the_reason_that_begins_the_answer() -> None:
     held = allocation("gone", ("gpu.example.com", "gpu-0"), pod="other")
     lost = claim("c", request("gpu", "gpu.example.com", 1), status=held)

@@ -117,9 +117,11 @@ def test_repeated_failure_is_quoted_where_the_pod_would_fit() -> None:
 
 
 def test_a_refusal_repeated_for_half_an_hour_is_believed() -> None:
-    answer = explain(REFUSAL, free=True)
+    preemption = "0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    answer = explain(f"{REFUSAL} preemption: {preemption}", free=True)
     assert answer.verdict == "blocked"
     assert "by the objects it would fit on node-1" in answer.headline
+    assert "preemption" not in answer.headline
     assert agrees(answer) is False
 
 

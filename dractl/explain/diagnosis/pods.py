@@ -13,7 +13,7 @@ from dractl.explain.answer import AllocatedDevice
 from dractl.explain.context import Case
 from dractl.explain.reasons.base import Cause
 from dractl.explain.reasons.binding import BindingPending
-from dractl.explain.reasons.cross_object import PodsNotCreated
+from dractl.explain.reasons.cross_object import PodsNotCreated, UnknownNodes
 from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.phrases import plural
 from dractl.explain.reasons.scheduling import UpstreamBug
@@ -305,10 +305,14 @@ def note_orphaned_slices(case: Case) -> Iterator[str]:
         )
 
 
-def steps_for_orphaned_slices(case: Case) -> tuple[NextStep, ...]:
-    """Return the next steps for slices of a node that does not exist."""
+def steps_for_orphaned_slices(case: Case, causes: Sequence[Cause]) -> tuple[NextStep, ...]:
+    """Return the next steps for slices of a node that does not exist.
+
+    A driver that runs under a wrong name of its node would publish deleted slices again.
+    """
     slices_by_node = _slices_of_missing_nodes(case)
-    if case.attempt.fits or not slices_by_node:
+    misnamed = any(isinstance(cause, UnknownNodes) and cause.is_misnamed for cause in causes)
+    if case.attempt.fits or misnamed or not slices_by_node:
         return ()
     node, slices = next(iter(slices_by_node.items()))
     names = [item.metadata.name or "" for item in slices]

@@ -178,9 +178,17 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
             "nearest": self.nearest,
         }
 
+    @property
+    def is_misnamed(self) -> bool:
+        """True if a node exists under the short form of the first name, or under its long form."""
+        name, similar = self.places[0], self.nearest or ""
+        return bool(similar) and (name.startswith(f"{similar}.") or similar.startswith(f"{name}."))
+
     def sentence(self, names: Names, scope: Scope) -> str:
-        nodes = "a node that does not exist" if len(self.places) == 1 else "nodes that do not exist"
-        why = f"slices of {self.driver} are for {nodes}: {abbreviate(self.places)}"
+        single = len(self.places) == 1
+        nodes = f"{'node' if single else 'nodes'} {abbreviate(self.places)}"
+        absent = "does not exist" if single else "do not exist"
+        why = f"slices of {self.driver} are for {nodes}, which {absent}"
         return f"{why}; there is node {self.nearest}" if self.nearest else why
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
@@ -230,6 +238,7 @@ class EvictionLoop(Cause, frozen=True, kw_only=True):
         "Give the toleration the effect NoExecute, or choose devices without the taint.",
         Progress.OUTSIDE_DRA,
     )
+    is_root_cause = True
 
     owner: str
     """The workload, ``Kind namespace/name``."""
@@ -528,8 +537,9 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
         if security is not None:
             yield from self._pod_security_steps(security[1], security[2], namespace)
         if unset is not None:
+            amounts = unset[2].replace(" for: ", " of container ")
             yield NextStep(
-                f"set {unset[2]} where the pods are written: quota {unset[1]} counts it",
+                f"set {amounts} where the pods are written: quota {unset[1]} counts it",
                 quote_command("kubectl get resourcequota {} -n {} -o yaml", unset[1], namespace),
             )
         limit = self.bound

@@ -227,8 +227,8 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
             case pre_bind.Miscounted():
                 claim = stop.open_claims[0]
                 effect = (
-                    "one claim of the pod is allocated already and another has alternatives"
-                    " (firstAvailable): scoring counts allocations wrongly in this release"
+                    "scoring counts allocations wrongly in this release where one claim of a pod is"
+                    " allocated already and another has firstAvailable"
                 )
                 return cls(
                     pod_claim=claim.name, claim=claim.full_name, effect=effect, issue=stop.issue
@@ -249,9 +249,9 @@ class UpstreamBug(ClaimCause, frozen=True, kw_only=True):
         return () if self.request is None else (self.request,)
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        if not self.fits_without:
-            return self.effect
         issue = f" ({self.issue})" if self.issue else ""
+        if not self.fits_without:
+            return f"{self.effect}{issue}"
         return (
             f"it would fit on {abbreviate(self.nodes)}, but for a known bug in the scheduler:"
             f" {self.effect}{issue}"
@@ -498,8 +498,9 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         times = f" ({self.words.times})" if self.words.times else ""
         fails = "fails" if self.words.is_failure else "refuses it"
+        message = self.words.message.partition(" preemption:")[0].rstrip(".")
         return (
-            f"the scheduler {fails}{times}: {self.words.message.rstrip('.')}; by the objects it "
+            f"the scheduler {fails}{times}: {message}; by the objects it "
             f"would fit on {abbreviate(self.nodes)}"
         )
 

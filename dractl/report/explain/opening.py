@@ -10,6 +10,8 @@ from dractl.explain.reasons.headline import Clauses
 
 _ROOM = 77  # columns of the first line without its mark
 _JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
+_BUT = ", but "
+"""The joint before a cause that does not follow from the main clause."""
 _SUBCLAUSE = re.compile("and |but |which |whose ")
 _COMMA = re.compile(rf", (?={_SUBCLAUSE.pattern})")
 # Number of words from which a text before a colon is a clause, not a name such as ``request gpu``
@@ -63,6 +65,8 @@ def split_clauses(told: Clauses) -> list[str]:
     if len(first) <= _ROOM or not lead:
         return [first, *why, *others]
     first, *why = _split_sentence(cause)
+    if told.joint == _BUT:
+        return [lead, _BUT.lstrip(", ") + first, *why, *others]
     if len(first) <= _ROOM:
         return [
             first,

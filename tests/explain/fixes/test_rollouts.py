@@ -240,3 +240,4 @@ def test_an_eviction_loop_is_explained_beside_a_claim_that_no_pod_uses() -> None
     answer = explain("pod/web-2", *EVICTION_LOOP, claim("left", TOLERANT, status=status))
     assert LOOP in answer.headline
     assert "widgets" in answer.reasons[0].message
+    assert answer.next[0].text.startswith("choose devices without the taint")
