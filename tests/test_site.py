@@ -8,6 +8,7 @@ import json
 import posixpath
 import re
 import struct
+import subprocess
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -194,6 +195,28 @@ def test_an_output_with_comments_is_not_coloured_as_commands() -> None:
     other = "```console\n$ cat b\n```\n\n# Heading\n"
     assert make_site.plain_outputs(session + other) == session.replace("console", "text") + other
     assert "```text\n$ cat deploy/clusterrole.yaml" in pages()["rights.md"]
+
+
+def test_commands_of_a_reason_can_be_pasted() -> None:
+    text = "kubectl version; the gates of kube-apiserver"
+    assert make_site.literal(text) == "```sh\nkubectl version  # the gates of kube-apiserver\n```"
+    text = "kubectl get pods (status); kubectl get nodes, then kubectl get pvc"
+    lines = ["kubectl get pods  # status", "kubectl get nodes", "kubectl get pvc"]
+    assert make_site.literal(text) == "\n".join(["```sh", *lines, "```"])
+    texts = [text for name, text in pages().items() if name.startswith("reasons/")]
+    blocks = [
+        block for text in texts for block in re.findall(r"```sh\n(.+?)\n```", text, re.DOTALL)
+    ]
+    assert len(blocks) > 50
+    script = "".join(f"({block}\n)\n" for block in blocks).encode()
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_title_becomes_a_sentence() -> None:
+    assert make_site.sentence("no pod uses the claim") == "No pod uses the claim."
+    assert make_site.sentence("adminAccess needs a label") == "adminAccess needs a label."
+    assert make_site.sentence("ResourceSlices name a node") == "ResourceSlices name a node."
 
 
 def test_pages_of_frequent_reasons_have_an_output() -> None:

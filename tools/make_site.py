@@ -51,7 +51,10 @@ REASON = re.compile(r"^More about ([a-z0-9-]+):", re.MULTILINE)
 """The line of an answer that names its reason."""
 COMMAND = re.compile(r"^# dractl (explain\b.*)$", re.MULTILINE)
 """The line of an example with the words to ask it: ``# dractl explain node/gpu-1``."""
-HEAD = "| rule | | severity | fix | releases that report its example |"
+NEXT_COMMAND = re.compile(r"(?:;|, then) (?=kubectl |dractl )")
+# Words after a command: "(status.devices)", "; the feature gates", "beside the selectors".
+REMARK = re.compile(r" (?=\()|; |, (?=if )| (?=and |beside |on the )")
+HEAD = "| rule | finds | severity | fix | releases that report its example |"
 
 
 def main() -> None:
@@ -134,7 +137,7 @@ def commands() -> dict[str, str]:
     """Make a page for each command from its help, and their list."""
     from dractl.cli.subcommands import SUBCOMMANDS
 
-    index = ["# Commands", "", "| command | |", "|---|---|"]
+    index = ["# Commands", "", "| command | what it does |", "|---|---|"]
     made: dict[str, str] = {}
     for name in SUBCOMMANDS:
         text = help_of(name)
@@ -221,14 +224,14 @@ def reasons() -> dict[str, str]:
         "",
         "Why `dractl explain` says that a pod or claim is pending.",
         "",
-        "| reason | |",
+        "| reason | what it says |",
         "|---|---|",
     ]
     made: dict[str, str] = {}
     printed = outputs_by_reason()
     for page in REASONS.values():
         index.append(f"| [{page.code}](reasons/{page.code}.md) | {cell(page.title)} |")
-        parts = [f"# {page.code}", page.title]
+        parts = [f"# {page.code}", sentence(page.title)]
         for heading, paragraphs in page.sections.items():
             # A message is a heading: the site's search looks for pasted words in headings first.
             is_headed = heading == MESSAGES_HEADING
@@ -289,9 +292,32 @@ def explain(file: Path, *words: str) -> str:
     return run_dractl(*(words or ("explain",)), *options)
 
 
+def sentence(title: str) -> str:
+    """Return a title as a sentence: with a full stop, and a capital unless it begins with a name
+    such as ``adminAccess``.
+    """
+    first = title.partition(" ")[0]
+    return f"{title[:1].upper() if first.islower() else title[:1]}{title[1:]}."
+
+
 def literal(text: str) -> str:
-    """Return prose unchanged, and a command as code."""
-    return f"```sh\n{text}\n```" if text.startswith("kubectl ") and "\n" not in text else text
+    """Return prose unchanged, and commands as code that a shell can run.
+
+    The words that follow a command, such as the field to look at, become a comment.
+    """
+    if not text.startswith("kubectl ") or "\n" in text:
+        return text
+    lines: list[str] = []
+    for command in NEXT_COMMAND.split(text):
+        words = REMARK.split(command, maxsplit=1)
+        lines.append("  # ".join([words[0], *(remark(each) for each in words[1:])]))
+    return "```sh\n" + "\n".join(lines) + "\n```"
+
+
+def remark(words: str) -> str:
+    """Return the words that follow a command as a comment."""
+    words = re.sub(r"^\(([^()]*)\)", r"\1", words).rstrip(".")
+    return re.sub(r"^(?:beside|and(?: compare)?) ", "compare with ", words)
 
 
 def drivers() -> dict[str, str]:
@@ -303,7 +329,7 @@ def drivers() -> dict[str, str]:
         "",
         "What each DRA driver publishes.",
         "",
-        "| driver | | source |",
+        "| driver | devices | source |",
         "|---|---|---|",
     ]
     made: dict[str, str] = {}

@@ -141,7 +141,7 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
         "no set of devices satisfies the constraint",
         "Each request finds devices, but no combination shares (matchAttribute) or differs in"
         " (distinctAttribute) the value.",
-        "dractl explain prints what each PCIe root or NUMA node holds",
+        "dractl explain prints what each PCIe root or NUMA node has left.",
         "Ask for fewer devices, relax to a coarser attribute (pcieRoot to numaNode), or free the"
         " device that stands in the way.",
         Progress.APART,
