@@ -214,7 +214,7 @@ class PluginLeaves(PluginState, frozen=True, kw_only=True):
     since: str
 
     def clause(self) -> str:
-        return f"pod {self.pod} of driver {self.driver} is being deleted since {self.since}"
+        return f"pod {self.pod} of driver {self.driver} has been Terminating since {self.since}"
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")

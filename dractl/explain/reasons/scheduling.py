@@ -361,7 +361,8 @@ class PodDeleting(Cause, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         kept = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
         return (
-            f"pod {self.pod} is being deleted since {self.since}, and will not be scheduled{kept}"
+            f"pod {self.pod} has been Terminating since {self.since}, and will not be scheduled"
+            f"{kept}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:

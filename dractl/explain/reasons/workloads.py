@@ -292,9 +292,9 @@ class HoldersTerminating(Cause, frozen=True, kw_only=True):
         why = f"; finalizer {abbreviate(self.finalizers)} keeps it" if self.finalizers else ""
         why = f"; its kubelet says: {self.event}" if self.event else why
         return (
-            f"pod {abbreviate(self.pods)} on {abbreviate(self.on)}, which"
-            f" {'holds' if single else 'hold'} the devices, {'is' if single else 'are'} Terminating"
-            f" since {self.since}{why}"
+            f"pod{'' if single else 's'} {abbreviate(self.pods)} on {abbreviate(self.on)}"
+            f" {_hold(self.pods)}, and {'has' if single else 'have'} been Terminating since"
+            f" {self.since}{why}"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
