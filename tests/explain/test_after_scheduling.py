@@ -153,6 +153,22 @@ def test_a_bound_pod_does_not_run_until_its_kubelet_says_so() -> None:
     assert explain(*pod_on_node(failed)).headline == "evicted from node-1: low on memory"
 
 
+@pytest.mark.parametrize(
+    ("message", "end"),
+    [
+        ("The node was low on resource: memory. ", "which was low on memory"),
+        (
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 31580Ki. ",
+            "which was low on memory: Threshold quantity: 100Mi, available: 31580Ki",
+        ),
+    ],
+)
+def test_an_eviction_names_the_resource_of_which_the_node_was_short(message: str, end: str) -> None:
+    """The messages are those of pkg/kubelet/eviction/helpers.go."""
+    status = {"phase": "Failed", "reason": "Evicted", "message": message}
+    assert explain(*pod_on_node(status)).headline == f"evicted from node-1, {end}"
+
+
 def test_a_terminating_pod_keeps_its_devices() -> None:
     *objects, running = pod_on_node({"phase": "Running"})
     running["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"

@@ -751,6 +751,10 @@ class ProbeFails(Cause, frozen=True, kw_only=True):
         )
 
 
+_LOW_ON = "The node was low on resource: "
+"""pkg/kubelet/eviction/helpers.go nodeLowMessageFmt: the resource and a full stop follow."""
+
+
 class Evicted(Cause, frozen=True, kw_only=True):
     """The pod was ended from outside: by the kubelet for lack of a resource, or by a controller for
     a taint.
@@ -771,7 +775,14 @@ class Evicted(Cause, frozen=True, kw_only=True):
     why: str
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return f"evicted from {self.nodes[0]}: {self.why}" if self.nodes else f"evicted: {self.why}"
+        if not self.nodes:
+            return f"evicted: {self.why}"
+        node = self.nodes[0]
+        if not self.why.startswith(_LOW_ON):
+            return f"evicted from {node}: {self.why}"
+        resource, _, amounts = self.why.removeprefix(_LOW_ON).partition(". ")
+        lead = f"evicted from {node}, which was low on {resource}"
+        return f"{lead}: {amounts}" if amounts else lead
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         node, why = self.nodes[0], self.why.lower()

@@ -415,11 +415,13 @@ class InputIncomplete(Cause, frozen=True, kw_only=True):
         return f"the scheduler says: {self.message}; the input lacks {absent}"
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
-        kinds, text = "nodes", "add the nodes to the input"
         if self.absent == "namespaces":
-            kinds = "namespaces,pods,resourceclaims"
-            text = "add the namespaces, pods, resourceclaims of all namespaces to the input"
-        yield NextStep(text, quote_command("kubectl get {} -A -o yaml", kinds))
+            yield NextStep(
+                "add the namespaces, and all pods and ResourceClaims, to the input",
+                "kubectl get namespaces,pods,resourceclaims -A -o yaml",
+            )
+        else:
+            yield NextStep("add the nodes to the input", "kubectl get nodes -o yaml")
 
 
 class WouldFitNow(Cause, frozen=True, kw_only=True):
