@@ -163,8 +163,8 @@ class Aligner:
     def _compare_with_best(
         self, alignment: Alignment, devices: ClaimDevices, node: str, measured: MeasuredPairs
     ) -> Alignment:
-        """Complete the alignment with the best one that the empty node could provide, the best one
-        that is possible beside the other claims, and an improvement if that one is better.
+        """Add the best levels that the empty node could provide, the best levels that are possible
+        beside the other claims, and an improvement if these are better.
         """
         goal = AlignmentGoal(devices.kinds, len(measured.pairs))
         claims = [self.state.decode(claim) for claim in devices.claims]
@@ -307,7 +307,7 @@ class AlignedRequests(Struct, frozen=True):
     """The requests for the devices of an alignment."""
 
     claim: int | None
-    """Index of the claim that has all of them; None if they belong to several claims."""
+    """Index of the claim that has all the requests; None if they belong to several claims."""
 
     names: list[list[str]]
     """Names of the requests for each kind."""

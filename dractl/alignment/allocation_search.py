@@ -113,8 +113,8 @@ class AllocationSearch:
         if depth == len(self.order):
             self._try_choice(choice)
             return
-        # Trying an incomplete choice costs one run of the allocator. It pays only after a complete
-        # choice was infeasible, since it can rule out many such choices at once.
+        # Trying an incomplete choice costs one run of the allocator. This pays only after a
+        # complete choice was infeasible, since the run can then rule out many choices at once.
         if self.met_infeasible_choice and choice and self._allocate(choice) is None:
             return
         request = self.order[depth]
@@ -316,8 +316,8 @@ class AllocationSearch:
         return bits(free if slot.admin else free & ~self.problem.held)
 
     def _request_kind(self, request: int) -> str:
-        """Return the kind of a request's devices: one of the goal's kinds, if any device has one of
-        them.
+        """Return the kind of a request's devices; if some device has a kind of the goal, return
+        that kind.
         """
         kinds = [self.grid.kinds[location] for location in self.masks[request]]
         return next((kind for kind in kinds if kind in self.goal.kinds), kinds[0])

@@ -138,7 +138,7 @@ class Location(Struct, frozen=True):
     """NUMA node that its driver publishes."""
 
     parent: str | None = None
-    """Name or UUID of the device of which this one is a part."""
+    """Name or UUID of the whole device, if this device is a part of another."""
 
     is_known: bool = True
     """False for a device without a slice, or without a node."""

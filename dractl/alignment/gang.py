@@ -1,8 +1,8 @@
 """Alignment across the pods of a gang: rails of their NICs, and NVLink domains of their GPUs.
 
 A rail is the set of NICs, one on each node, that are cabled to the same switch. The cables are not
-visible. So the NICs of a node are numbered in the order of their nearest GPUs, and NICs with the
-same number are taken to be on one rail, if their nodes have equally many NICs.
+visible, so the NICs of a node are numbered in the order of their nearest GPUs. NICs with the same
+number are assumed to be on one rail if their nodes have equally many NICs.
 """
 
 from collections.abc import Mapping, Sequence

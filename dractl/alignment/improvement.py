@@ -39,7 +39,7 @@ def _propose_parts(
         split_claim = _add_constraints(_split_requests(claim, names, parts), groups, PCIE_ROOT)
         yield Improvement(PCIE_ROOT, names, parts), split_claim
         # Some drivers do not publish the NUMA node. Devices on one PCIe root are on the same NUMA
-        # node, so it is enough that the driver of the first kind publishes it.
+        # node, so only the driver of the first kind has to publish the node.
         first_kind = [_part_name(name, n) for name in requests[0] for n in range(parts)]
         yield (
             Improvement(PCIE_ROOT, names, parts, NUMA_NODE),
