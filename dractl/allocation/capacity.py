@@ -1,8 +1,8 @@
 """Consumable capacity: the amount that a share of a device consumes of each capacity.
 
 k8s.io/dynamic-resource-allocation/structured/internal/*/consumable_capacity.go. Up to 1.36 a range
-is computed in whole numbers; from 1.37 on it is computed in thousandths if
-DRAFractionalCapacityRange is on and its numbers allow it.
+is computed in whole numbers. From 1.37 on it is computed in thousandths if
+DRAFractionalCapacityRange is on and the numbers of the range allow thousandths.
 """
 
 from collections.abc import Mapping

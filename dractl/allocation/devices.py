@@ -73,9 +73,9 @@ class NodeDevices:
     """The devices of a node's pools. ``base``: the number of each pool's first device, by the
     pool's position.
 
-    The attributes are sets of devices: those in ``held`` are in use by other claims, those in
-    ``multi`` can be shared, ``charging`` ones consume counters, ``operating`` ones set
-    ``skipNodeOperations``, ``tainting`` ones have taints, and ``sharing`` ones are shared already.
+    The other attributes are sets of devices. Devices in ``held`` are in use by other claims, in
+    ``multi`` can be shared, in ``charging`` consume counters, in ``operating`` set
+    ``skipNodeOperations``, in ``tainting`` have taints, and in ``sharing`` are shared already.
     """
 
     def __init__(

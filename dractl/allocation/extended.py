@@ -68,8 +68,8 @@ def delegated_resources(classes: Iterable[DeviceClass], features: Features) -> f
     """Return the extended resources that NodeResourcesFit leaves to DRA on nodes without a device
     plugin for them.
 
-    1.34 also leaves to DRA the implicit names of classes without ``extendedResourceName``, although
-    no claim is made for them: a pod that requests one is scheduled without any device
+    1.34 also leaves to DRA the implicit names of classes without ``extendedResourceName``, but
+    makes no claim for these names. A pod that requests such a name is scheduled without any device
     (dynamicresources/extended/util.go DeviceClassMapping).
     """
     classes = tuple(classes)

@@ -80,8 +80,8 @@ class Behaviour(Struct, frozen=True):
 def schedulable_release(text: str) -> str:
     """Return a release whose scheduler is modelled.
 
-    This is the oldest such release for a cluster of 1.31 to 1.33, and otherwise the cluster's own
-    release.
+    For a cluster of 1.31 to 1.33, this is the oldest modelled release; for any other cluster, it is
+    the cluster's own release.
     """
     return MODELLED[0] if release_of(text) in RELEASES[: RELEASES.index(MODELLED[0])] else text
 

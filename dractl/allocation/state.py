@@ -47,7 +47,7 @@ class AllocatedState(Struct, frozen=True):
     shared: frozenset[DeviceID] = frozenset()
     """Devices with at least one held share."""
     capacity: Mapping[DeviceID, Mapping[str, Quantity]] = field(default_factory=lambda: _NOTHING)
-    """The amounts that those shares consume, summed for each device."""
+    """The amounts that the held shares consume, summed for each device."""
 
     @classmethod
     def from_claims(cls, claims: Iterable[ResourceClaim], features: Features) -> AllocatedState:

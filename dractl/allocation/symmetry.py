@@ -1,11 +1,11 @@
-"""Devices that share counters, such as the partitions of a node's GPUs, and the states of a search
-that are equivalent because of them.
+"""Devices that share counters, such as the partitions of a node's GPUs, and the equivalent states
+of a search that result from them.
 
 Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`).
 The partitions of two equal GPUs are not, since each charges the counters of its own GPU, but the
 two GPUs as a whole are. The search depends only on the partitions of a GPU that still fit, and on
-the remainder of the counters that they charge. A state in which these are equal to a failed state
-need not be tried again.
+the remainder of the counters that they charge. If a failed state had the same partitions and
+remainders, a state need not be tried.
 """
 
 from collections.abc import Hashable, Sequence
@@ -46,11 +46,11 @@ class Symmetry:
     def __init__(self, problem: SearchProblem, kinds: Sequence[int]) -> None:
         """Group the devices in blocks.
 
-        ``kinds`` has a number for each device, which is equal for devices that differ only in the
-        counters that they charge. ``places`` maps a device to three values: the number of its
-        shape; a position in the shape, which equivalent devices share (that of the first one); and
-        its block. ``fixed`` has the devices that are in no block, and ``counters`` the (ledger,
-        counter) pairs that are in none.
+        ``kinds`` has a number for each device. Devices that differ only in the counters that they
+        charge have the same number. ``places`` maps a device to three values: the number of its
+        shape; a position in the shape, which for equivalent devices is the position of the first
+        device; and its block. ``fixed`` has the devices that are in no block, and ``counters`` the
+        (ledger, counter) pairs that are in none.
         """
         blocks = _by_shape(problem, kinds)
         self.shapes = list(blocks)
@@ -83,7 +83,7 @@ class Symmetry:
         """Return the facts about blocks and counters on which the rest of the search depends: the
         state of each block, and the amounts taken of the counters outside blocks.
 
-        ``todo`` and ``later`` are the devices left for the current request and for those after it.
+        ``todo`` and ``later`` are the devices left for the current request and for later requests.
         ``charged`` has the amount that the search has taken of each counter.
         """
         return (

@@ -48,8 +48,8 @@ class Uncompilable(Exception):
 
 
 class Reach(Struct, frozen=True):
-    """The devices that a DeviceTaintRule taints: the devices for which all programs are true and
-    which have the driver, the pool and the name, as far as these are not None.
+    """The devices that a DeviceTaintRule taints. All programs are true for these devices, and
+    driver, pool and name match where they are not None.
     """
 
     driver: str | None = None
@@ -139,8 +139,8 @@ def apply_taint_rules(
     *,
     classes: Iterable[DeviceClass] = (),
 ) -> tuple[ResourceSlice, ...]:
-    """Return the slices as the scheduler sees them: with the taints of DeviceTaintRules added after
-    those of a device.
+    """Return the slices as the scheduler sees them: on each device, the taints of DeviceTaintRules
+    follow the device's own taints.
 
     ``classes`` are all DeviceClasses, since rules of 1.34 may name them. A slice is left out if a
     selector that does not compile is tried on one of its devices: 1.34 never adds such a slice.
