@@ -1,8 +1,8 @@
 """Karpenter's verdict on the claims of a pod, for a node that does not exist yet.
 
-It is the verdict of Allocator.Allocate (sigs.k8s.io/karpenter
-pkg/scheduling/dynamicresources/allocator.go) if the only devices are those that the provider
-declares for the instance type.
+The verdict is that of Allocator.Allocate (sigs.k8s.io/karpenter
+pkg/scheduling/dynamicresources/allocator.go) for an instance type whose only devices are the ones
+that the provider declares.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
