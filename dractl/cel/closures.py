@@ -19,8 +19,8 @@ in scope and each sub-expression that is remembered.
 Run = Callable[[Frame], Any]
 
 Rounds = tuple[list[Any], int, int]
-"""Rounds of a loop: all of the loop's items, which are sorted ints or strings, the index of the
-first of these rounds, and the index after the last one.
+"""Some rounds of a loop, as three values: the items of the whole loop (sorted ints or strings), the
+index of the first round, and the index after the last round.
 """
 
 Bounds = Callable[[Frame, Rounds], bool | None]

@@ -1,5 +1,5 @@
-"""The part of an expression that decided an evaluation: the smallest part that explains the result,
-with the values that it read.
+"""The decision of an evaluation: the smallest part of an expression that explains the result, with
+the values that the part read.
 """
 
 from collections.abc import Iterable, Iterator

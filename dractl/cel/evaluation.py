@@ -2,8 +2,8 @@
 
 :func:`build` turns the tree into nested closures, once per expression. Verdicts run these closures.
 Explanations run closures that are built with an ``observer``, which gets every sub-expression's
-value (:mod:`dractl.cel.tracing`), and without shortcuts, so that each part of the source has its
-own closure.
+value (:mod:`dractl.cel.tracing`). These closures have no shortcuts, so that each part of the source
+has its own closure.
 """
 
 from __future__ import annotations

@@ -9,9 +9,8 @@ from msgspec import Struct
 from dractl.cel.ast import Comprehension, Ident, Node
 
 EXPRESSION_LEVEL, DEVICE_LEVEL = 0, 1
-"""The level of sub-expressions with the same value for all devices, and the level of those with the
-same value in every loop on one device. The variables of a loop have a level above all levels that
-the loop can see.
+"""The levels of sub-expressions that keep their value for all devices, and for all loops on one
+device. The variables of a loop have a level above all levels that the loop can see.
 """
 
 VARYING = 1 << 30

@@ -17,7 +17,7 @@ from dractl.cel.ast import Call, Ident, Node
 from dractl.cel.closures import Frame, Parts, Regions, Run, Uncertain, read_constant
 
 _Line = tuple[int, int]
-"""The factor of the loop variable, and what is added to the product."""
+"""The factor of the loop variable, and the summand."""
 
 _Reader = Callable[[Frame, int, int], _Line]
 """Returns the line of a sub-expression for values of the variable from the first to the second

@@ -25,7 +25,9 @@ class Loop(Struct, frozen=True):
     """The cost of a round, without the loops in it."""
 
     def begin(self, f: Frame) -> list[Any]:
-        """Return the items of the loop, and forget what was remembered in an earlier one."""
+        """Return the items of the loop, and forget the values remembered in an earlier run of
+        it.
+        """
         over = self.container(f)
         items: list[Any] = v.pairs(over) if len(self.slots) == 2 else v.elements(over)
         put(f, self.slots[-1], None)

@@ -178,8 +178,8 @@ def _has_double(node: Node) -> bool:
 
 
 def _can_fail(node: Node) -> bool:
-    """Return False for fields that every device has, and for tests that cannot fail: tests of an
-    entry in a domain, which is an empty map if a device does not have the domain.
+    """Return False for fields that every device has, and for tests of an entry in a domain. Such a
+    test cannot fail, since the domain is an empty map on a device that does not have it.
     """
     if isinstance(node, Select) and node.test:
         domain = node.operand

@@ -38,8 +38,8 @@ class Trace(Struct):
     """A value of :mod:`dractl.cel.values`; None if ``error`` is set."""
     error: str | None = None
     children: list[Trace] = []
-    """The evaluated parts, in order, without those that ``&&`` or ``?:`` skipped; the body of a
-    loop occurs once for each element.
+    """The evaluated parts, in order. Parts that ``&&`` or ``?:`` skipped are left out, and the body
+    of a loop occurs once for each element.
     """
 
     @property

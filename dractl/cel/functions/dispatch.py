@@ -61,7 +61,7 @@ def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[...,
             )
 
     chosen: dict[tuple[type, ...], Callable[..., Any]] = {}
-    # The type of a list does not say of what it is a list
+    # The Python type of a list does not show the type of its elements
     by_type = not any(isinstance(wanted, ListOf) for types, _ in candidates for wanted in types)
 
     def call(*operands: Any) -> Any:
