@@ -29,12 +29,12 @@ def is_network(pci: PciDevice) -> bool:
 
 
 def numa_node(pci: PciDevice, machine: Machine) -> int | None:
-    """Return the function's NUMA node. Return None if it has none, and on machines that ghw treats
-    as SMP because they have one node.
+    """Return the function's NUMA node; None if it has none, or if ghw treats the machine as SMP
+    because it has one node.
 
-    ghw stops at the first node that it cannot read; if the kernel has no huge pages, that is the
-    first node of all (pkg/topology topologyNodes, pkg/memory AreaForNode). If no node remains, it
-    treats the machine as NUMA.
+    ghw stops at a node that it cannot read; without huge pages in the kernel, it cannot even read
+    the first node (pkg/topology topologyNodes, pkg/memory AreaForNode). If ghw reads no node at
+    all, it treats the machine as NUMA.
     """
     nodes = sorted(machine.numa_nodes, key=lambda node: str(node.id))
     read = list(takewhile(lambda node: node.hugetlb is not False, nodes))

@@ -35,7 +35,7 @@ class Rendering(Struct, frozen=True):
     """The drivers' other remarks."""
     unpublished: Mapping[str, str] = field(default_factory=dict)
     """The reason why a driver publishes nothing at all on this machine, by driver: the driver does
-    not start, or the API server refuses its slices. It has no slice here.
+    not start, or the API server refuses its slices. The rendering has no slice of such a driver.
     """
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The names of :attr:`Inventory.unknown`, by driver."""
@@ -63,7 +63,7 @@ def render(
 ) -> Rendering:
     """Return the slices that ``drivers`` would publish for the machine as a node.
 
-    By default, the drivers are those of registry.by_default whose hardware is present. Raises
+    The default drivers are the drivers of registry.by_default whose hardware is present. Raises
     Unsupported for releases before 1.34, UsageError for unknown drivers, versions and settings.
     """
     if not options.target.has("served-by-default"):

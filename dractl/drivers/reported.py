@@ -2,8 +2,8 @@
 driver's catalogue, and rendered.
 
 Some drivers ask a daemon, a library or a fabric manager for their devices, and /sys shows little or
-nothing of them. A machine file (``dractl render --hardware FILE``) can list the agent's reports;
-nothing is added to them.
+nothing of these devices. A machine file (``dractl render --hardware FILE``) can list the agent's
+reports, which are rendered without additions.
 """
 
 import re

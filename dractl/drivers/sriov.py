@@ -4,7 +4,7 @@ Source: k8snetworkplumbingwg/dra-driver-sriov, pkg/devicestate/discovery.go, pkg
 pkg/consts/consts.go, pkg/controller/resourcepolicycontroller.go, deployments/helm.
 
 Only devices that a SriovResourcePolicy selects are published. The rendering has the devices that a
-policy with one filter would select; without a filter, these are all VFs, as with the policy
+policy with one filter would select. Without a filter, the rendering has all VFs, as with the policy
 ``configs: [{}]`` of the driver's README.
 """
 

@@ -22,8 +22,8 @@ def groups_of_neuron(instance_type: str | None, number: int) -> dict[str, str]:
 
 
 def groups_of_adapter(instance_type: str | None, bdf: str) -> dict[str, str]:
-    """Return the group attributes of an adapter, which are those of its Neuron devices; on trn1,
-    two devices share an adapter.
+    """Return the group attributes of an adapter: the attributes of its Neuron devices, of which two
+    share an adapter on trn1.
     """
     adapters = _adapters(instance_type)
     numbers = [number for number, adapter in enumerate(adapters) if adapter == bdf]

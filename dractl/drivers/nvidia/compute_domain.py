@@ -18,8 +18,8 @@ _OLDEST_DRIVER = "570.158.01"  # main.go, IMEXDaemonsWithDNSNamesMinDriverVersio
 
 class _ComputeDomain(Known, frozen=True):
     def present(self, machine: Machine) -> bool:
-        """Return True on every GPU node, with or without an NVLink fabric, since the chart runs the
-        driver there (values.yaml resources.computeDomains).
+        """Return True on every GPU node, since the chart runs the driver on GPU nodes with and
+        without an NVLink fabric (values.yaml resources.computeDomains).
         """
         return any(gpu.vendor == VENDOR for gpu in machine.gpus)
 
