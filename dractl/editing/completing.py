@@ -49,8 +49,8 @@ class Completion(Struct, frozen=True):
 
 
 def completions(text: str, line: int, column: int, target: Target) -> list[Completion]:
-    """Return everything that is known to fit at a position, regardless of the text there so far,
-    since editors filter the list.
+    """Return all known completions at a position, regardless of the text before it, since editors
+    filter the list.
     """
     place = place_at(text, line, column)
     if place is None:
