@@ -1,7 +1,7 @@
 """The choice of the pack: the pack that the user names, or else the newer one of the built-in pack
 and an installed ``dractl-facts``.
 
-Every file of a pack other than the built-in one is decoded before any of them is used.
+If another pack than the built-in one is chosen, all of its files are decoded before one is used.
 """
 
 import os

@@ -64,7 +64,7 @@ class Attribute(Row, frozen=True, kw_only=True):
     values: tuple[str | int | bool, ...] = ()
     """The complete list of values, if there is one."""
     values_since: dict[str, str] = field(default_factory=dict)
-    """The first versions of those values that were introduced later."""
+    """The first version of each value that was introduced after the attribute."""
     list_with: str | None = None
     """The driver option that makes the value a list instead of a scalar."""
     same_as: str = ""
@@ -115,7 +115,7 @@ class DeviceKind(Row, frozen=True, kw_only=True):
     attributes: dict[str, str | int | bool]
     """The values that each of them has, by attribute."""
     lacks: tuple[str, ...] = ()
-    """Attributes that the driver's other devices have, but these do not."""
+    """Attributes that other devices of the driver have and these devices lack."""
     when: str = ""
     """The condition under which they are published, such as a feature gate; empty: wherever the
     hardware is.
@@ -193,7 +193,7 @@ class Wait(Row, frozen=True, kw_only=True):
     about: str
     step: str
     holders: tuple[str, ...] = ()
-    """Words in the names of pods that often have such a device open without a claim."""
+    """Words in the names of pods that often hold a device of these types open without a claim."""
 
 
 class RootSetting(Row, frozen=True, kw_only=True):
@@ -382,8 +382,8 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return versions.index(numbers[max(fitting)])
 
     def stand_in(self, text: str | None) -> str | None:
-        """Return the known version that is used in place of ``text``, a version that the pack
-        lacks; None for versions that the pack has.
+        """Return the known version that is used in place of the version ``text``; None if the pack
+        has ``text`` itself.
         """
         wanted = _number(text or "")
         if wanted is None or text in self.names or wanted in self._numbers(wanted):

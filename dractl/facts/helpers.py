@@ -1,4 +1,4 @@
-"""The API versions that a driver speaks: those of the helper library in the driver's program."""
+"""The API versions that a driver speaks, as its helper library determines them."""
 
 import re
 from functools import cache

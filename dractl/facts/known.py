@@ -70,8 +70,8 @@ class Breakage(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return any(compile_pattern(pattern).search(text) for pattern in self.words)
 
     def _order(self, version: str) -> tuple[int, tuple[int, ...]]:
-        """Return a key that sorts versions; those of a driver are in the order of the pack, since
-        NVIDIA's 0.4 comes after 25.12.
+        """Return a key that sorts versions. Versions of a driver are in the order of the pack,
+        since NVIDIA's 0.4 comes after 25.12.
         """
         numbers = _NUMBERS.search(version)
         rank = (

@@ -47,8 +47,8 @@ class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Served(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A version of a kind, and the releases that serve it: from ``since`` up to the one before
-    ``removed``.
+    """A version of a kind, with the first release that serves it (``since``), and the first later
+    release that no longer does (``removed``).
     """
 
     api_version: str
@@ -103,9 +103,9 @@ class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bug(Struct, frozen=True, forbid_unknown_fields=True):
-    """A bug of released allocators that can change a verdict. ``name`` identifies it in the code;
-    ``first`` to ``last`` are the releases that have it, including both; ``fixed`` are the patch
-    releases of these that no longer have it; ``issue`` is its number in kubernetes/kubernetes.
+    """A bug of released allocators that can change a verdict. ``name`` identifies it in the code,
+    and ``issue`` is its number in kubernetes/kubernetes. The releases from ``first`` to ``last``
+    have the bug; ``fixed`` has, for some of them, the first patch release without it.
     """
 
     name: str
@@ -135,8 +135,8 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Allocators(Struct, frozen=True, forbid_unknown_fields=True):
     """The allocator: the fields of its Features in the order in which Go prints them, the gates
-    that each of its variants supports, by release (a release without a row has the gates of the
-    release before it), and its bugs.
+    that each of its variants supports, by release, and its bugs. A release without a row has the
+    gates of the release before it.
     """
 
     source: str

@@ -139,8 +139,8 @@ def refusal_file(name: str) -> RefusalFile | None:
 
 @cache
 def refusals(driver: str) -> tuple[RefusalFact, ...]:
-    """Return the refusals of a driver: first its own, then those of the driver on which it is
-    based, then those for any driver.
+    """Return the refusals of a driver: first its own, then the refusals of the driver on which it
+    is based, then the refusals of any driver.
     """
     facts: list[RefusalFact] = []
     file = refusal_file(driver)
@@ -154,8 +154,8 @@ def refusals(driver: str) -> tuple[RefusalFact, ...]:
 def match_words(
     words: str, facts: Iterable[RefusalFact], device_types: Iterable[str] = ()
 ) -> RefusalMatch | None:
-    """Return the entry whose pattern matches last in the message; among several such entries, the
-    first one.
+    """Return the entry whose pattern matches last in the message; if several match at the same
+    place, the first of these entries.
 
     Go wraps an error from left to right, so the last part is the cause of the parts before it. An
     entry that is not general takes precedence over general ones.
