@@ -102,8 +102,8 @@ class _Layer(Struct, frozen=True):
     release: str = RELEASE
     """The name of the release."""
     namespace: str = ""
-    """The namespace of the release; empty for the default namespace (or, if the chart refuses the
-    default namespace, for another one).
+    """The namespace of the release. If it is empty, the default namespace is used, or another one
+    if the chart refuses the default namespace.
     """
 
 

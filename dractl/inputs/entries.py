@@ -2,7 +2,7 @@
 
 A person or a program applies the entry of a cluster: `flux bootstrap` applies its gotk-sync.yaml,
 and Flux Operator applies the folder of a FluxInstance. A Kustomization that neither an entry nor
-another Kustomization applies is a stray, such as that of an archived application.
+another Kustomization applies is a stray, for example the Kustomization of an archived application.
 """
 
 import os

@@ -152,8 +152,8 @@ def _holder(member: Member, path: Path, text: str) -> Document:
 
 
 def load_variables(member: Member, find: FindConfig) -> Variables:
-    """Load the variables of a Kustomization: those of ConfigMaps and Secrets, and its own, which
-    take precedence.
+    """Load the variables of a Kustomization: from ConfigMaps and Secrets, and its own variables,
+    which take precedence.
 
     Values of Secrets are not read, so that none can get into a report.
     """
@@ -193,7 +193,7 @@ class ReleaseValues(Struct, frozen=True):
 
 
 def load_values(member: Member, files: Files, find: FindConfig) -> ReleaseValues:
-    """Load the values of a HelmRelease: those of valuesFrom in their order, then its own."""
+    """Load the values of a HelmRelease: first from valuesFrom in order, then its own values."""
     merged: dict[str, Any] = {}
     layers: list[Document] = []
     is_complete = True

@@ -52,7 +52,7 @@ def generate(
 
 
 def _read_env(name: str, text: str) -> Document:
-    """Return the variables in an env file, each at its place there."""
+    """Return the variables in an env file, each with its place in the file."""
     values: dict[str, Any] = {}
     positions: dict[str, Position] = {}
     source = Source(name, text)

@@ -183,7 +183,7 @@ def replace_delivered(
 
 
 def _build_applied(appliers: _Appliers, render: ReleaseRenderer) -> Delivered:
-    """Build the objects of the clusters, without those of Kustomizations that nothing applies."""
+    """Build the objects of the clusters, without Kustomizations that nothing applies."""
     worlds = [world for world in appliers.worlds if world.is_applied]
     made = appliers.build(worlds, render)
     others = [world for world in appliers.worlds if not world.is_applied]

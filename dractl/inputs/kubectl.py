@@ -53,8 +53,8 @@ from a wrapper around kubectl.
 """
 _TIMEOUT_OPTION = "--request-timeout=30s"
 _LIMIT_OPTIONS = ("--chunk-size=500", _TIMEOUT_OPTION)
-"""There is no --ignore-not-found: with it, kubectl prints nothing in place of an empty list
-(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), and so does a broken kubectl.
+"""--ignore-not-found is not used: with it, kubectl prints nothing in place of an empty list
+(k8s.io/kubectl pkg/cmd/get/get.go printGeneric), so a broken kubectl could not be noticed.
 """
 
 
@@ -276,7 +276,7 @@ def _termination_raises() -> Iterator[None]:
 
 
 def _read_errors(errors: IO[bytes]) -> str:
-    """Return what a kubectl has written to standard error so far.
+    """Return the text that a kubectl has written to standard error so far.
 
     The position of the file is shared with the program, so it is not moved.
     """
@@ -323,7 +323,8 @@ def parse_list(
 ) -> list[dict[str, Any]]:
     """Parse the objects that a ``get`` printed.
 
-    Raises InputError unless they are a whole list and, if ``kinds`` are known, of these kinds.
+    Raises InputError if the output is not a whole list, or if ``kinds`` is given and an object is
+    of another kind.
     """
     if not result.output.strip():
         if result.refused_resources:

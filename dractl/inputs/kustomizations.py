@@ -1,8 +1,8 @@
 """Builds kustomizations with kustomize or kubectl, on a copy of the files that they refer to.
 
-kustomize reads files only in and below the folder of a kustomization, but folders anywhere. dractl
-allows neither files nor folders outside the repository of the kustomization. A kustomization that
-makes kustomize fetch files or run plug-ins is refused before kustomize starts
+kustomize reads files only in and below the folder of a kustomization, but it reads folders
+anywhere. dractl allows neither files nor folders outside the repository of the kustomization. A
+kustomization that makes kustomize fetch files or run plug-ins is refused before kustomize starts
 (:mod:`dractl.manifests.kustomize`).
 """
 
@@ -54,7 +54,7 @@ class KustomizationBuilder:
         """Build the kustomization in a folder; an annotation of each object names its file.
 
         A GitOps controller adds ``settings`` (fields of a kustomization) and ``components``
-        (folders) to what it builds. Both are put into a kustomization around the one in the folder.
+        (folders) to a build. Both are put into another kustomization, around the folder's own.
         """
         commands = (
             (program, subcommand)
@@ -153,7 +153,7 @@ class _Walk:
                     self._follow(real, text)
 
     def _follow(self, folder: str, text: str) -> None:
-        """Read the file or the kustomization that a text names, if the text is such a name."""
+        """Read the file or the kustomization that a text names; other texts are ignored."""
         for name in dict.fromkeys((text, text.partition("=")[2])):  # a generator's KEY=FILE
             if not name or "\n" in name or "\0" in name or len(name) > _MAX_PATH:
                 continue

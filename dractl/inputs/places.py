@@ -89,7 +89,7 @@ class SubstitutedPlaces(Within):
     def _locate_character(self, path: Path, offset: int) -> Position:
         """Return the place of a character of a value: in the value of a variable, or beside it."""
         text = str(self._outer.at(path))
-        has_objects = "\n" in text  # a name in such an object has a line of its own
+        has_objects = "\n" in text  # the names of these objects have their own lines
         shift = 0
         for piece in substitute(text, self._variables).pieces:
             start, end = piece.made
