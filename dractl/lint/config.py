@@ -238,8 +238,9 @@ def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
 def _check_path(text: str, key: str, path: Path) -> str:
     """Return the path of a file or folder that a configuration names.
 
-    Raises UsageError unless these are regular files of its repository with a bounded size, since a
-    pull request can contain any configuration and any links. The files are not read here.
+    Raises UsageError unless the path has only regular files of the configuration's repository, with
+    a bounded size, since a pull request can contain any configuration and any links. The files are
+    not read yet.
     """
     target = path.parent / text
     home = _repository(path.parent)

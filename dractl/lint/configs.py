@@ -18,7 +18,7 @@ class Configuration(Struct, frozen=True):
     path: Path
     """The path of ``opaque``."""
     opaque: Mapping[str, Any]
-    """The value there."""
+    """The value of ``opaque``."""
     requests: list[str]
     """The names of the requests that it is for; empty for all."""
 

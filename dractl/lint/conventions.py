@@ -1,5 +1,5 @@
-"""The slices to which the conventions for drivers apply, since their authors may be the ones who
-read the findings.
+"""The slices to which the conventions for drivers apply: slices whose driver the reader of the
+findings may have written.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from dractl.lint.model import Manifest, Run
 def list_own_slices(run: Run) -> Iterator[Manifest]:
     """Yield the slices of drivers that may be the reader's own.
 
-    These drivers are the one that check-driver checks, and drivers that the facts do not know.
-    Users who lint the slices of a released driver cannot change its names.
+    These are slices of the driver that check-driver checks, and of drivers that the facts do not
+    know. Users who lint the slices of a released driver cannot change its names.
     """
     released = frozenset(names()) - {run.checked_driver}
     for subject in run.of("ResourceSlice"):

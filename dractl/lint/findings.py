@@ -122,10 +122,8 @@ def findings(
 
 
 def _list_outside_worlds(subjects: Sequence[Manifest]) -> Iterator[Manifest]:
-    """Yield the objects that are not in a world, neither themselves nor with substituted variables.
-
-    These are objects of files that no GitOps controller applies, and objects whose names have
-    variables.
+    """Yield the objects that are not in a world: objects of files that no GitOps controller
+    applies, and objects whose names have variables.
     """
     files = {subject.document.file for subject in subjects if subject.document.world}
     for subject in subjects if files else ():

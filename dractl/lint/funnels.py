@@ -41,10 +41,10 @@ class Funnel(Struct, frozen=True):
     steps: list[Sieve]
     """The selectors in their order."""
     left: list[SliceDevice]
-    """The devices that satisfy all of them."""
+    """The devices that satisfy all selectors."""
     guessed: bool = False
-    """True if the class is unknown. The devices are then those of all drivers that the selectors
-    name, and only findings that hold for every such device are reported.
+    """True if the class is unknown. Then the funnel has the devices of all drivers that the
+    selectors name, and only findings that hold for every such device are reported.
     """
 
 

@@ -11,8 +11,8 @@ from dractl.validation.violation import Path
 
 
 def misspelt_implicit(run: Run) -> Iterator[tuple[Manifest, Sequence[Path], str]]:
-    """Yield the classes that neither the input nor a known driver has, with the keys of one
-    container that name them.
+    """Yield the classes that exist neither in the input nor in a known driver, each with the keys
+    of one container that name it.
     """
     for pod in run.pods:
         for paths, name in pod.implicit_classes:

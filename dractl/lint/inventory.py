@@ -93,8 +93,8 @@ class TriedDevices:
 
 
 def describe_published(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
-    """Return what the failing devices publish in the domains that the expression reads, or the
-    types of these values.
+    """Return the names that the failing devices publish in the domains that the expression reads,
+    or the types of the values that it reads.
     """
     devices = [device for device, _ in failed]
     return _names_of_devices(program, devices) or _types_of_devices(program, devices)

@@ -224,11 +224,11 @@ class Run:
         return self._kinds.get(kind, [])
 
     def find_here(self, kind: str, name: str) -> list[Manifest]:
-        """Return the objects of a kind that have a name, among those that belong together."""
+        """Return the objects of a kind and name among the objects that belong together."""
         return self.whole._names.get((kind, name), [])
 
     def find_anywhere(self, kind: str, name: str) -> list[Manifest]:
-        """Return the objects of a kind that have a name, in the whole input."""
+        """Return the objects of a kind and name in the whole input."""
         return self.find_here(kind, name) or (
             self.others.find_here(kind, name) if self.others is not None else []
         )
@@ -236,8 +236,8 @@ class Run:
     def find_object(self, kind: str, name: str) -> list[Manifest]:
         """Return the objects of a kind with this name, in any namespace.
 
-        If there are none here, return the only object of that name elsewhere. Objects that
-        kustomizations build count only if no written object has the name.
+        If this run has none, return the only object of that name in the rest of the input. Objects
+        that kustomizations build count only if no written object has the name.
         """
         subjects = self.find_here(kind, name)
         if subjects or self.others is None:

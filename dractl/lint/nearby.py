@@ -1,4 +1,4 @@
-"""A budget for reading the files near those that the user names, the nearest first."""
+"""A budget for reading the files near the files that the user names, the nearest first."""
 
 import os
 import time
@@ -15,7 +15,9 @@ Such a file is parsed twice: to learn its definitions, and to judge the named fi
 half a second in total.
 """
 MAX_SECONDS = 0.25
-"""Processor time of one step: of learning the definitions of files, and of loading some of them."""
+"""Processor time of one step. Learning the definitions of files is a step, and loading some of
+these files is another one.
+"""
 
 
 class Budget:

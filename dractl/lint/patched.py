@@ -110,7 +110,9 @@ def _place_of(patch: Document) -> tuple[str, int, Path, int] | None:
 
 
 def _targets_of(patch: Document, holder: Kustomization) -> list[Mapping[str, Any] | None]:
-    """Return the targets of those entries of a kustomization that are this patch."""
+    """Return the targets of this patch: one for each entry of the kustomization that has the
+    patch.
+    """
     if not is_kustomization(patch.file):
         file = os.path.abspath(patch.file)
         return [entry.target for entry in holder.patch_entries if entry.file == file]

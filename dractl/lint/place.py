@@ -113,8 +113,8 @@ class _Sentence(Struct, frozen=True):
 def _server_sentence(document: Document, violation: Violation) -> _Sentence:
     """Return the server's own sentence; causes begin with their field, as kubectl prints them.
 
-    The server repeats a CEL expression with all its issues in several lines: here the first issue
-    is the sentence, and the other issues become further places.
+    The server repeats a CEL expression with all its issues in several lines. In its place, the
+    first issue is the sentence, and the other issues become further places.
     """
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):

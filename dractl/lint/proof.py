@@ -54,7 +54,7 @@ def keep_proven_fixes(placed: Iterable[Located], read: Reader) -> list[Located]:
 def keep_fixes_proven_on_objects(
     placed: Iterable[Located], judge: Callable[[Document], Sequence[Located]]
 ) -> list[Located]:
-    """Return the findings with those fixes in values and patches that the rendered object proves.
+    """Return the findings with the fixes in values and patches that the rendered object proves.
 
     The server accepts the object after such a fix. If it still refuses the object for other
     reasons, the fix is kept as unsafe.

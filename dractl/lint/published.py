@@ -473,7 +473,7 @@ class Read(Struct, frozen=True):
 
     @property
     def row(self) -> Row | None:
-        """The driver's row for it; None if the driver publishes nothing of that name."""
+        """The driver's row for the name; None if the driver publishes nothing of that name."""
         return self.driver.rows(self.lookup.kind).get(self.lookup.full_name)
 
     @property
@@ -509,8 +509,8 @@ class Read(Struct, frozen=True):
 
 @_cache_per_run
 def reads(run: Run) -> Iterator[Read]:
-    """Yield every lookup by name whose driver is known. The driver is that of the class, or else
-    the one that the selector names, or else, for an unknown class, the owner of the domain.
+    """Yield every lookup by name whose driver is known: from the class, or else from the selector,
+    or else, if the class is unknown, from the domain.
     """
     supplied = {device.driver for device in run.devices.devices} if run.devices else set()
     values = values_in_input(run)

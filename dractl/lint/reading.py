@@ -31,7 +31,7 @@ _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
 class Reading(Struct, frozen=True):
-    """A document that concerns DRA, in the form that rules see, and the way in which it is read."""
+    """A document that concerns DRA in the form that rules see, with the way in which it is read."""
 
     subject: Manifest
     number: int

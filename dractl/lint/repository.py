@@ -1,5 +1,5 @@
-"""The content of the manifests of a repository. With it, linting some of the files gives the same
-findings for them as linting all files.
+"""The content of the manifests of a repository, so that linting some of the files gives the same
+findings for these files as linting all files.
 
 Each file is read once, and remembered with its size and times: in the process, and in the user's
 cache from one run to the next.
@@ -125,7 +125,7 @@ class Repositories:
 
     def parts(self, top: str, files: Collection[str] = ()) -> Index:
         """Return the manifests below a folder by absolute path, in the order of a run over all
-        files. If the budget is not enough for all, those near ``files`` come first.
+        files. If the budget is not enough for all manifests, the ones near ``files`` come first.
         """
         if top not in self._parts:
             self._parts[top] = self._load_parts(top)
@@ -458,8 +458,8 @@ class Needs(Struct, frozen=True):
 
 
 def needs_of_batches(shares: Sequence[Names]) -> list[tuple[Needs, Needs]]:
-    """Return for each batch the files of other batches that matter to it: first those of the
-    batches before it, then those of the batches after it. The names in the files decide.
+    """Return, for each batch, the files that matter to it, judged by the names in files: first
+    files of earlier batches, then files of later batches.
     """
     return [
         (_needs(share, shares[:at]), _needs(share, shares[at + 1 :]))
@@ -539,7 +539,7 @@ def is_whole(paths: Iterable[str]) -> bool:
 
 
 class _NeededFiles:
-    """The files of a repository that judgements about some of them depend on."""
+    """The files of a repository on which judgements about some of its files depend."""
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self._parts = {path: part for path, part in parts.items() if part.matters}

@@ -277,8 +277,8 @@ def report_on(inputs: Inputs, terms: Terms, kustomizations: Kustomizations) -> R
 
 
 def _sources_with_comments(documents: Sequence[Document], others: Container[str]) -> list[Source]:
-    """Return the files with ignore comments: those that contain the documents, and those that
-    contain their values (such as a chart's values), without files that nobody asked about.
+    """Return the files with ignore comments among the files that contain the documents or their
+    values (such as a chart's values). Files that nobody asked about are left out.
     """
     layers = (layer for item in documents for layer in item.layers if layer.file not in others)
     # Documents of one file share its text, which is searched once.

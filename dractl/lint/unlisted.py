@@ -16,8 +16,8 @@ from dractl.manifests.templates import chart_of
 def find_unlisted(
     readings: Iterable[Reading], kustomizations: Kustomizations, others: Container[str]
 ) -> Iterator[Skipped]:
-    """Find the files with DRA objects that the kustomization in their folder does not name, except
-    for ``others``, about which nobody asked, and for files that Flux or Argo CD applies.
+    """Find the files with DRA objects that the kustomization in their folder does not name. Files
+    that Flux or Argo CD applies are left out, and so are ``others``, about which nobody asked.
     """
     delivered: set[str] = set()
     files: dict[str, None] = {}

@@ -1,5 +1,5 @@
-"""The errors in one document: the API server's errors, then the errors that it would report once
-these are fixed.
+"""The errors in one document: the API server's errors, then the errors that the server would report
+once the first ones are fixed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

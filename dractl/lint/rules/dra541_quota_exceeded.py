@@ -108,8 +108,8 @@ def _charges(run: Run) -> Iterator[Usage]:
     }
     for pod in run.pods:
         subject = pod.subject
-        # A dump of a cluster has the pods and claims of a workload, and these are counted by
-        # themselves.
+        # A dump of a cluster also has the pods and claims of a workload, which are counted
+        # separately.
         has_owner = "ownerReferences" in mapping(subject.value.get("metadata"))
         if has_owner or (subject.kind, subject.name, namespace_of(subject)) in owners:
             continue

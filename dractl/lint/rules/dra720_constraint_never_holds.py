@@ -189,8 +189,8 @@ def _constant_value(item: ComparedDevices) -> str | None:
 
 
 def _explain_values(item: ComparedDevices) -> tuple[str, str | None] | None:
-    """Return the values that always differ where they have to match, or are always equal where they
-    have to differ.
+    """Return values that always differ although they have to match, or are always equal although
+    they have to differ.
     """
     values = {reference: _value(item, side) for reference, side in item.sides.items()}
     distinct = {value for value in values.values() if value is not None}

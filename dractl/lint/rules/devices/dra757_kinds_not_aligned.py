@@ -104,8 +104,8 @@ def _is_bound(claim: Claim, first: Request, second: Request) -> bool:
 def _choices(
     first: list[SliceDevice], second: list[SliceDevice], homes: Mapping[tuple[str, str], str]
 ) -> tuple[int, int]:
-    """Count the pairs of devices on one machine: those on one PCIe root, and all of them. Devices
-    without a root do not count.
+    """Count the pairs of devices on one machine: first the pairs on one PCIe root, then all pairs.
+    Devices without a root do not count.
     """
     first_roots, second_roots = (
         Counter(

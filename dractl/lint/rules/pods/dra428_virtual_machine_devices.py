@@ -89,8 +89,8 @@ def _devices(pod: PodSpec) -> Iterator[_Device]:
 
 
 def _sorts(pod: PodSpec, devices: Sequence[_Device]) -> Found:
-    """Yield advice on devices that come neither from a plugin nor from a claim, or from both; and
-    on GPUs of which some come from plugins and some from claims.
+    """Yield advice on devices that come from no plugin and no claim, or from both, and on machines
+    with some GPUs from plugins and some from claims.
     """
     for device in devices:
         if device.name and (device.claim or device.request):

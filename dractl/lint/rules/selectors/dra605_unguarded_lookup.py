@@ -101,8 +101,8 @@ def _advise_failing(
     selectors: list[Expression],
     passed: str,
 ) -> Found:
-    """Yield advice on the first selector that fails on a device of another driver which satisfies
-    those ``before``.
+    """Yield advice on the first selector that fails on a device of another driver, if the device
+    satisfies the selectors ``before``.
     """
     others = {
         driver: at

@@ -78,7 +78,8 @@ def _is_reported_elsewhere(read: Read) -> bool:
     """Return True for names that DRA701 and DRA713 report, and for names that an administrator may
     have added.
 
-    Those rules report names that resemble others, and capacities that are looked up as attributes.
+    The two rules report names that resemble others, and capacities that are looked up as
+    attributes.
     """
     lookup = read.lookup
     if not read.driver.fact.complete or read.guessed:

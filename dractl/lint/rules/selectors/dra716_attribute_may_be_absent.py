@@ -126,9 +126,9 @@ def _explain_absence(read: Read, row: Row) -> str:
 
 
 def _is_implied(read: Read, row: Row) -> bool:
-    """Return True if the selector implies the attribute: it reads, before it, another attribute
-    that the row's condition ``when`` names (``rdma`` for ``rdmaDevice``), or requires a type of
-    device while only some types have the attribute.
+    """Return True if the selector implies the attribute. It does so if it first reads another
+    attribute that the row's condition ``when`` names (``rdma`` for ``rdmaDevice``), or if it
+    requires a type of device and only some types have the attribute.
     """
     names = {
         lookup.name
