@@ -40,7 +40,7 @@ class Description(Struct, frozen=True):
 
     @property
     def setters(self) -> dict[str, str]:
-        """The components that set those labels which only some clusters have."""
+        """The component that sets a label, for each label that only some clusters have."""
         return {key: name for key in self.labels if (name := setter(key)) is not None}
 
 
