@@ -86,7 +86,7 @@ def _report_not_built(root: str, why: str) -> Skipped:
 
 
 class _Kustomizations:
-    """The kustomizations in some folders, and those that they refer to."""
+    """The kustomizations in some folders, and the kustomizations that they refer to."""
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ _SELECTORS = ("exactly", "selectors")
 
 
 def claim_specs(document: Document) -> Iterator[Document]:
-    """Yield the templates that a controller makes of a custom resource, without metadata; places
-    are those in the file.
+    """Yield the templates that a controller makes of a custom resource, without metadata, but with
+    their places in the file.
     """
     maker = _MAKERS.get(((document.api_version or "").partition("/")[0], document.kind or ""))
     for path, value, outward, derived in maker(document) if maker else ():

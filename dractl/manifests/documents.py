@@ -94,8 +94,8 @@ class Embedding(Struct, frozen=True):
 
 
 class Within:
-    """The base of locators of a document that is written inside another one, ``outer``, in another
-    form.
+    """The base of locators for a document that is written in another form inside the document
+    ``outer``.
     """
 
     def __init__(self, outer: Document) -> None:
@@ -127,7 +127,7 @@ class Provenance(Struct, frozen=True):
     variant: str | None = None
     """The values file, if the chart was rendered with other values before."""
     layers: Sequence[Document] = ()
-    """Documents of other files whose values are in it: a chart's values, a kustomization's
+    """Documents of other files that contribute values: a chart's values, a kustomization's
     patches.
     """
     world: str | None = None
@@ -212,7 +212,7 @@ class Document:
 
     @property
     def layers(self) -> Sequence[Document]:
-        """The documents of other files whose values are in it."""
+        """The documents of other files that contribute values."""
         return self.provenance.layers
 
     @property
@@ -227,8 +227,8 @@ class Document:
 
     @property
     def built(self) -> bool:
-        """True for an object that a kustomization makes, whose file has it in an earlier form, and
-        for an object that a chart makes with other values.
+        """True if the file does not contain the object in this form: a kustomization makes the
+        object, or a chart makes it with other values.
         """
         return self.rendered is not None and (self.origin is None or self.variant is not None)
 
@@ -299,8 +299,8 @@ class Document:
         ``offset``, the place of that code point of its text.
 
         ``offset`` counts code points of the value, so it is also right for quoted strings with
-        escapes and for block scalars. If the path does not exist (a missing required field), the
-        place is that of the nearest enclosing value: its key, or its beginning. An empty value is
+        escapes and for block scalars. If the path does not exist (a missing required field), return
+        the place of the nearest enclosing value: its key, or its beginning. An empty value is
         placed at its key.
         """
         return self._locator.locate(self._prefix + tuple(path), key=key, offset=offset)
@@ -360,8 +360,8 @@ class Inputs(Struct, frozen=True):
     kustomizations: tuple[str, ...] = ()
     """The kustomizations of ``around``."""
     beyond: tuple[str, ...] = ()
-    """Files like those of ``around`` that were not read, because there are too many of them, or
-    they are too large.
+    """Files that would be in ``around``, but were not read because they are too many or too
+    large.
     """
     appliers: tuple[str, ...] = ()
     """Files with objects of Flux or Argo CD, which apply other files."""

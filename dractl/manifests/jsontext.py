@@ -48,7 +48,7 @@ _ITEM = msgspec.json.Decoder(float_hook=lambda text: _finite(_number(text)))
 _SHARED_PARTS = frozenset(
     {"allocatable", "capacity", "containers", "managedFields", "nodeInfo", "requests"}
 )
-"""Parts of nodes, pods, claims and slices that many of them have in common."""
+"""Parts that many nodes, pods, claims or slices have in common."""
 _MAX_KEPT_VALUES = 10_000
 """The maximum number of attribute values that are kept for comparison. More values than this are
 probably all different, as UUIDs are.

@@ -21,7 +21,7 @@ _ESCAPES = {
     **{char: char for char in " \"'/\\\t"},
     **dict(zip("N_LP", "\x85\xa0\u2028\u2029", strict=True)),
 }
-_MAX_INDENT = 400  # with a larger indentation, a place is that of the whole scalar
+_MAX_INDENT = 400  # with a larger indentation, places are those of the whole scalar
 _ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
@@ -77,7 +77,7 @@ def _line_break(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _fold_breaks(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
-    """Return those line breaks between two lines of a flow scalar that remain in its value."""
+    """Return the line breaks between two lines of a flow scalar that its value keeps."""
     if leading is None:  # the line break is escaped
         return trailing
     if leading.char != "\n":

@@ -48,8 +48,8 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def position(self, start: int, end: int | None = None) -> Position:
-        """Return the position of ``text[start:end]``; without ``end``, that of the one character at
-        ``start``.
+        """Return the position of ``text[start:end]``; without ``end``, the position of the
+        character at ``start``.
         """
         start = max(0, min(start, len(self.text)))
         end = start + 1 if end is None else max(start, min(end, len(self.text)))
