@@ -202,7 +202,7 @@ class Migration:
 def _namespace(document: Document) -> str | None:
     """Return the namespace of the pods.
 
-    Flux and Argo CD may install a release in a namespace that differs from that of its object.
+    Flux and Argo CD may install a release in another namespace than the one of its object.
     """
     spec = mapping(document.value.get("spec"))
     named = {

@@ -64,8 +64,8 @@ def _position(path: str, text: str, written: str) -> Position:
 
 
 def _resources_in_patch(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the name and the spelling of the resources in a patch, which are keys of limits and
-    requests, or ends of JSON pointers to them.
+    """Yield the name and the spelling of each resource in a patch. Resources are keys of limits and
+    requests, or the last parts of JSON pointers.
     """
     stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while stack:

@@ -1,7 +1,8 @@
 """Requests of the objects that charts, kustomizations, Flux and Argo CD make of files.
 
-A request that is written in a file as it is has been converted there, or has a remark. The others
-come from values, from lines of templates, and from patches: each is placed where a person edits it.
+A request that a file contains literally has already been converted in the file, or has a remark.
+The other requests come from values, from lines of templates and from patches; each is placed where
+a person edits it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +34,8 @@ class RenderedRequest(Struct, frozen=True):
 def list_rendered_requests(
     documents: Iterable[Document], files: Sequence[MigratedFile]
 ) -> Iterator[RenderedRequest]:
-    """Yield the requests of rendered objects, with remarks on those that ``files`` neither convert
-    nor have a remark on.
+    """Yield the requests of rendered objects. A request has a remark unless ``files`` convert it or
+    already have a remark on it.
     """
     texts = {file.name for file in files}
     rendered = [
@@ -102,8 +103,8 @@ def _list_requests(pod: PodSpec[Document]) -> Iterator[Path]:
 
 
 def _locate(document: Document, path: Path) -> Position:
-    """Return the place of a request: of its key, else of the same request in the values of a chart,
-    else of what is around it.
+    """Return the place of a request: its key, else the same request in the values of a chart, else
+    the nearest field around it.
     """
     resource = str(path[-1])
     place = document.locate(path, key=True)
