@@ -213,10 +213,9 @@ class Target(Struct, frozen=True):
         and ``AllBeta`` too).
 
         For a release after all known ones, the newest rules apply, and ``release`` names them.
-        UsageError for an unknown release or gate, for a gate that the release lacks or has locked,
-        for a gate that needs another one which is off, and for a value that is neither True nor
-        False. A preview may have gates that are not known (:func:`gate_remarks`); they are left
-        out.
+        UsageError for an unknown release or gate, a gate that the release lacks or has locked, a
+        gate whose dependency is off, and a value other than True and False. A preview may have
+        unknown gates (:func:`gate_remarks`); they are left out.
         """
         for gate, value in (overrides or {}).items():
             if not isinstance(value, bool):

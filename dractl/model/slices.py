@@ -1,6 +1,6 @@
 """ResourceSlice and its devices.
 
-A cluster has thousands of devices, of which only a few attributes are read for a question, so a
+A cluster has thousands of devices, and a question reads only a few of their attributes. So a
 :class:`Device` is a view over its mapping: each part is converted when it is first read, attributes
 and capacities one by one.
 """
