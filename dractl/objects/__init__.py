@@ -1,7 +1,7 @@
 """Lenient views of objects as users wrote them: they never fail, and they know their paths.
 
 A missing value, or a value of the wrong type, reads as empty. The views are the same for all
-versions of the API, but paths are those of the object as written. Verdicts use
+versions of the API, but their paths are paths in the object as written. Verdicts use
 :mod:`dractl.model`, whose objects are complete and typed; :mod:`dractl.views` reads objects of a
 cluster.
 """
