@@ -111,8 +111,8 @@ class _Use(Struct, frozen=True):
 
 
 def _uses(root: SysRoot, block: Iterable[Scanned]) -> dict[str, _Use]:
-    """Return for each disk whether it or one of its partitions is mounted, and which of these
-    another device uses (LVM, RAID); nothing if unknown.
+    """Return for each disk whether the disk or one of its partitions is mounted, and which of them
+    another device uses (LVM, RAID). The result is empty if this is unknown.
     """
     # If the /proc of a host is mounted, self has the reader's own mounts; process 1 has the host's.
     shared = not root.live and root.exists("proc/1")

@@ -502,8 +502,8 @@ class _Session:
         return tuple(devices)
 
     def _compute_slices(self, about: str, instance: Any, number: int) -> int | None:
-        """Return the number of slices of a compute instance: that of the profile with the same
-        profile id.
+        """Return the number of slices of a compute instance, from the profile with the same profile
+        id.
         """
         nvml = self._nvml
         compute = self._ask(

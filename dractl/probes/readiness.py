@@ -1,5 +1,5 @@
-"""Checks of what DRA needs on a node: kernel drivers, libraries, links, CDI, the runtime, kubelet's
-plugin registry.
+"""Checks whether a node has everything that DRA needs: kernel drivers, libraries, links, CDI, the
+runtime, kubelet's plugin registry.
 
 Everything is read from one root, so the file system of a host that is mounted elsewhere can be
 checked too.
