@@ -20,12 +20,12 @@ def table(
     repeated: int = 0,
     limits: Mapping[int, int] = _NO_LIMITS,
 ) -> str:
-    """Return a table as text; the columns at ``numbers`` are right-aligned, and the cells of those
-    in ``limits`` are wrapped to their number of characters.
+    """Return a table as text. The columns at ``numbers`` are right-aligned, and the cells of a
+    column in ``limits`` are wrapped to its number of characters.
 
-    A table that is wider than the canvas is printed in blocks of columns, each of which begins with
-    the first ``repeated`` columns; if none are repeated, its lines are cut. Raises UsageError if it
-    does not have the column of ``--sort-by``.
+    A table that is wider than the canvas is printed in blocks of columns, and each block begins
+    with the first ``repeated`` columns. If no column is repeated, lines are cut. Raises UsageError
+    if the table does not have the column of ``--sort-by``.
     """
     rows = [[printable(cell) for cell in row] for row in rows]
     if canvas.sort_by is not None:
@@ -55,7 +55,7 @@ def table(
 
 
 def _lines_of_row(row: Sequence[str], limits: Mapping[int, int]) -> Iterator[tuple[str, ...]]:
-    """Yield the lines of a row, of which most tables have one."""
+    """Yield the lines of a row; in most tables each row is one line."""
     cells = (wrap(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row))
     return zip_longest(*cells, fillvalue="")
 

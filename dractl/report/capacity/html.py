@@ -1,9 +1,9 @@
 """``devices -o html`` and ``fit -o html``: one picture of the cluster, in one file that loads
 nothing from elsewhere.
 
-If there are many nodes, those with the same devices in the same states share a card, so that the
-file stays small. A device's state is its letter as well as its colour; every device can be reached
-by keyboard.
+If there are many nodes, nodes with the same devices in the same states share a card, so that the
+file stays small. A device's state is shown by a letter as well as a colour, and every device can be
+reached by keyboard.
 """
 
 import re
@@ -284,7 +284,7 @@ def _count_devices_by_state(rows: Sequence[DeviceRow], taken: frozenset[str]) ->
 
 
 def _state(row: DeviceRow, taken: frozenset[str]) -> str:
-    """Return the state in which a device is drawn; ``taken`` devices are drawn as those of a
+    """Return the state in which a device is drawn; ``taken`` devices are drawn as devices of a
     further copy.
     """
     return "copy" if str(row.id) in taken else row.state

@@ -135,7 +135,7 @@ def _scheduler_facts(scheduler: SchedulerAnswer) -> dict[str, Any]:
 def _list_unread(
     unread: Sequence[Unread], named: Sequence[Mapping[str, str]]
 ) -> list[Mapping[str, str]]:
-    """Return the rows of an answer, followed by those of ``unread`` that it lacks."""
+    """Return the rows of an answer, followed by the rows of ``unread`` that the answer lacks."""
     places = {(row["resource"], row.get("namespace", "")) for row in named}
     others = (row for row in unread if (row.resource, row.namespace) not in places)
     return [*named, *(row.as_json() for row in others)]

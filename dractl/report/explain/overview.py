@@ -202,8 +202,8 @@ def _first_fix(e: Explanation) -> str:
 
 
 def _group_by_fix(answers: Sequence[Explanation]) -> list[Explanation]:
-    """Return the answers in their order, but with those that have the same first fix and verdict
-    next to each other.
+    """Return the answers in their order, except that answers with the same first fix and verdict
+    are next to each other.
     """
     together: dict[object, list[Explanation]] = {}
     for number, e in enumerate(answers):

@@ -12,8 +12,8 @@ from dractl.report.plain import plural, wrap
 
 
 def render(summary: Summary, canvas: Canvas, *, every: bool) -> str:
-    """Return the pack, a line for each driver, beginning with unknown drivers and those of the
-    input, and the number of old parts; with ``every``, each old part.
+    """Return the pack, a line for each driver, and the number of old parts; with ``every``, each
+    old part. Unknown drivers and the drivers of the input come first.
     """
     wide = max(len(line.name) for line in summary.drivers)
     lines = [summary.title]
