@@ -157,7 +157,7 @@ def behavior_changes(name: str, start: str, to: str) -> Iterator[Finding]:
 def render_slices(
     described: "DescribedNode", name: str, version: str, target: Target
 ) -> tuple[dict[str, Any], ...]:
-    """Return the slices of a version on a known machine; none if it would not start there."""
+    """Return the slices of a version on a known machine; none if the version would not start."""
     options = Options(described.node, target, {name: version}, described.settings)
     return render(described.machine, options, [name]).slices
 

@@ -56,7 +56,7 @@ def find_edit(
     none does.
 
     Edits that keep the meaning come first: they use another name, or restrict a condition to
-    devices that have the attribute. A condition is removed only if these are not enough.
+    devices that have the attribute. A condition is removed only if no such edit is enough.
     """
     candidates = list(_candidates(driver, reader, reads, proof))
     for candidate in candidates[:_MAX_TRIES]:

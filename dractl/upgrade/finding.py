@@ -128,7 +128,7 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _rank(finding: Finding) -> tuple[Any, ...]:
-    """Return a key that sorts findings: breaks come first, and among them those of the user's own
+    """Return a key that sorts findings: breaks come first, beginning with breaks of the user's own
     objects.
     """
     return LEVELS.index(finding.level), finding.reads is None, finding.code, finding.message

@@ -1,5 +1,5 @@
-"""Feature gates with which a cluster's components are started, and which of these settings keep
-the components of a later release from starting.
+"""Feature gates with which a cluster's components are started, and the settings of gates with which
+components of a later release would not start.
 
 A component ends immediately if a gate is unknown to it ("unrecognized feature gate"), or if a
 locked gate is set to another value: k8s.io/component-base v0.38.0-alpha.2

@@ -44,9 +44,9 @@ def faults_of_release(
 ) -> Iterator[Finding]:
     """Yield the known faults of components in a release.
 
-    For a patch release, these are the faults of this release; for a minor release, they are the
-    faults of its first patch releases. A fault that every patch release of ``start`` also has is no
-    break. If a release is the first without a fault, the finding says so.
+    A patch release has its own faults; for a minor release, the faults of its first patch releases
+    are reported. A fault that every patch release of ``start`` also has is no break. If a release
+    is the first without a fault, the finding says so.
     """
     for row in breakages():
         if row.of not in components:

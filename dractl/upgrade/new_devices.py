@@ -119,7 +119,7 @@ def find_wider_requests(
     the classes that exclude these devices. Kinds that are published under a condition are left out,
     since the cluster does not show the condition.
 
-    ``before`` has the slices of the present version, ``after`` those of the later version.
+    ``before`` has the slices of the present version, and ``after`` the slices of the later one.
     """
     unconditional = [each for each in new_devices if not each.kind.when]
     if not unconditional:
@@ -182,7 +182,9 @@ class _Request(Struct, frozen=True):
 
 
 def _requests_by_object(state: ClusterState) -> Iterator[tuple[str, list[_Request]]]:
-    """Yield classes, claims and templates with their requests, without those of unknown classes."""
+    """Yield classes, claims and templates with their requests; requests of unknown classes are left
+    out.
+    """
     classes = {
         key[1]: tuple(selectors_of(value)) for key, value in state.objects("DeviceClass").items()
     }

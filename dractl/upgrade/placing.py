@@ -45,7 +45,7 @@ class Applicant(Struct, frozen=True):
     claim: PodClaim | None = None
     """The claim that no pod uses."""
     runs: bool = False
-    """True if the pods have a node; the outcome is then the one after recreating a pod."""
+    """True if the pods have a node; the outcome is then found by recreating a pod."""
     about: str = ""
     """The words that begin the sentence about the subject."""
     is_unused: bool = False
@@ -85,8 +85,8 @@ class Outcome(Struct, frozen=True):
 
 
 Describe = Callable[[Outcome], str]
-"""A function that makes the sentence about an outcome; commands pass the one of explain, since this
-package may not import explain.
+"""A function that makes the sentence about an outcome. Commands pass explain's function, since this
+package is not allowed to import explain.
 """
 
 
@@ -430,8 +430,8 @@ Outcomes = Sequence[tuple[Outcome, Outcome]]
 
 
 class Placing:
-    """The subjects of a cluster, with the outcomes for them from each release's scheduler, in the
-    present cluster and in the empty one.
+    """The subjects of a cluster. For each subject, it has the outcomes of each release's scheduler
+    in the present cluster and in the empty one.
     """
 
     def __init__(
