@@ -24,7 +24,7 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
     for violation in violations:
         if "a valid C identifier" in violation.message:
             violation = replace(violation, type="FieldValueTypeInvalid")  # noqa: PLW2901
-        # Up to 1.32, the internal types were those of v1beta1.
+        # Up to 1.32, the internal types were the types of v1beta1.
         if (
             not target.has("device-without-basic")
             and violation.field
@@ -41,11 +41,11 @@ def reword(violations: Iterable[Violation], target: Target) -> Iterator[Violatio
 
 
 def check_basic(document: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are those of the
+    """Yield the violations for devices of a ResourceSlice without ``basic``; paths are in the
     document as written.
 
-    validateDevice up to 1.32; since 1.33 the conversion treats such a device as one without
-    attributes.
+    The check is validateDevice up to 1.32. Since 1.33, the conversion treats a device without
+    ``basic`` as a device without attributes.
     """
     if document["kind"] == "ResourceSlice":
         for device in Place(document).child("spec", "devices").items():

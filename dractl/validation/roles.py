@@ -1,8 +1,8 @@
 """Roles of DRA drivers: the requests of a driver that the API server of a release forbids.
 
-An account has the rules of all roles that are bound to it. Sources: the requests are those of the
-library that drivers are built with (k8s.io/dynamic-resource-allocation v0.37.1), and
-kubernetes/kubernetes v1.37.1 pkg/registry/resource/utils.go asks the authorizer about them.
+An account has the rules of all roles that are bound to it. Sources: the library with which drivers
+are built makes the requests (k8s.io/dynamic-resource-allocation v0.37.1), and kubernetes/kubernetes
+v1.37.1 pkg/registry/resource/utils.go asks the authorizer about them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -32,7 +32,7 @@ a template, and the spec of a class.
 """
 
 _Part = tuple[str, bool, bytes]
-"""The key of such a part: the version, True for a class, and the digest of its content."""
+"""The cache key of a part: the version, True for a class, and the digest of the content."""
 _FAULTLESS_PARTS: set[tuple[_Part, Target]] = set()
 _MAX_FAULTLESS_PARTS = 10_000
 """The maximum number of parts without violations that are remembered for a release."""
@@ -89,8 +89,8 @@ def _part(value: Mapping[str, Any]) -> _Part | None:
 def _check_around_part(
     value: Mapping[str, Any], target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Return the violations in a document whose cached part has none: those in its metadata, and
-    unknown fields.
+    """Return the violations in a document whose cached part has none: violations in its metadata,
+    and unknown fields.
     """
     shape = identify(value, target)
     if isinstance(shape, list):  # a custom resource
