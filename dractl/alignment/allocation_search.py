@@ -50,7 +50,7 @@ class BestAllocation(Struct, frozen=True):
     """Ranks of its pairs, the farthest first."""
 
     devices: tuple[int, ...]
-    """Its devices, as indices into the problem."""
+    """The devices, as indices into the problem."""
 
 
 def find_allocated_slots(built: Built, names: Collection[str]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from dractl.properties import cached_property
 
 
 def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
-    """Return an attribute by its full name, or by its bare name if the domain is the driver's."""
+    """Return an attribute by its full name, or by its bare name if the driver is the domain."""
     return candidate.device.attribute(attribute, candidate.id.driver)
 
 

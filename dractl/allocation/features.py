@@ -3,7 +3,7 @@ variants of upstream's allocator.
 
 Upstream keeps three copies of the allocator (stable, incubating, experimental) and uses the first
 that supports every enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go).
-Here a variant is a row of behaviours.
+In dractl, a variant is a row of behaviours.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Features(Struct, frozen=True):
     def for_release(
         cls, release: str, gates: Mapping[str, bool] | None = None, *, upstream_bugs: bool = True
     ) -> Features:
-        """Return a release with its default gates except for ``gates``, wired as in its
-        kube-scheduler.
+        """Return a release with its default gates except for ``gates``. As in its kube-scheduler,
+        gates turn on the features of the allocator.
 
         For a release newer than dractl knows, the newest known one is returned, under its own name.
         UsageError for an unknown release or gate; Unsupported for a release whose allocator is not

@@ -23,7 +23,7 @@ class Dependencies(Struct, frozen=True):
     """The identifiers and loops that decide the value and the cost of a sub-expression."""
 
     names: frozenset[str] = frozenset()
-    """Its identifiers, without the variables that it declares itself."""
+    """The identifiers in the sub-expression, without the variables that it declares itself."""
     loops: bool = False
     """True if a loop is in it, so that its evaluation has a cost."""
 

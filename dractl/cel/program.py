@@ -208,7 +208,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """Its tokens without spaces and comments."""
+        """The tokens without spaces and comments."""
         return tokenize(self.text) if self.checked is None else self.spans.tokens
 
     @cached_property

@@ -33,7 +33,7 @@ class Subject(Struct, frozen=True):
     """A driver, as far as the input shows it."""
 
     publication: Publication
-    """Its snapshots."""
+    """The snapshots of the driver."""
     beside: tuple[Document, ...] = ()
     """The driver's DeviceClasses, and other objects with claims for its devices."""
     installation: Objects | None = None

@@ -60,7 +60,7 @@ class Publication(Struct, frozen=True):
     driver: str
     """The name of the driver."""
     snapshots: tuple[Snapshot, ...]
-    """Its snapshots; none if only a chart is checked."""
+    """The snapshots; none if only a chart is checked."""
 
 
 def read_publication(

@@ -81,7 +81,8 @@ def diagnostics(
     """Return the findings in a text, in the order of the text; none for a text that has nothing to
     do with DRA.
 
-    ``name`` is the file's; ``selection``, ``assumed``, ``repositories`` and ``completed`` are
+    ``name`` is the name of the file; ``selection``, ``assumed``, ``repositories`` and ``completed``
+    are
     passed to :func:`dractl.lint.lint`.
     """
     data = text.encode("utf-8", "surrogatepass")
@@ -125,7 +126,7 @@ def _diagnostic(finding: Finding) -> Diagnostic:
 
 
 def _level(finding: Finding) -> Level:
-    """Return the severity of a finding; a likely error is a warning, and a possible one an
+    """Return the severity of a finding: a likely error becomes a warning, and a possible error an
     information.
     """
     if finding.confidence == "possible":

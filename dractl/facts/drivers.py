@@ -41,7 +41,7 @@ class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     tags: tuple[str, ...] = ()
     """The releases that publish the same, by git tag, oldest first."""
     aliases: tuple[str, ...] = ()
-    """Its other names."""
+    """Other names of the version."""
     released: str = ""
     """The date of the first of these tags."""
     seen: str = ""

@@ -23,7 +23,7 @@ class Gate(Struct, frozen=True, forbid_unknown_fields=True):
     """A feature gate."""
 
     stages: tuple[GateStage, ...]
-    """Its stages, the earliest first."""
+    """The stages, the earliest first."""
     removed: str | None = None
     """The first release without the gate, which may not be known yet."""
     needs: tuple[str, ...] = ()

@@ -114,7 +114,9 @@ class RefusalFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """Repositories with the tags or commits that were read."""
     read: str
     like: str = ""
-    """A driver on whose code this one is based; its entries come after the file's own."""
+    """A driver on whose code this driver is based; entries of that driver follow the file's own
+    entries.
+    """
     refusals: tuple[RefusalFact, ...]
 
 

@@ -45,7 +45,7 @@ class Old(Struct, frozen=True):
 
     part: str
     days: int
-    """Its age."""
+    """The age of the facts, in days."""
 
 
 class ComingLine(Struct, frozen=True):
@@ -82,7 +82,7 @@ class Summary(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its first line."""
+        """The first line of the report."""
         return f"facts {self.version} of {self.date} ({self.origin}, {self.digest})"
 
     def to_json(self) -> dict[str, Any]:

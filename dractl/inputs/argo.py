@@ -43,7 +43,7 @@ class Source(Struct, frozen=True):
     fields: Mapping[str, Any]
     """The source."""
     path: Path
-    """Its path in the Application."""
+    """The path in the Application."""
 
 
 def list_sources(member: Member) -> list[Source]:

@@ -56,7 +56,7 @@ class Delivery(Struct, frozen=True):
     applier: Member
     """The Kustomization or the Application."""
     members: tuple[Member, ...] = ()
-    """Its objects, before variables are substituted in them."""
+    """The delivered objects, before variables are substituted in them."""
     charts: tuple[Chart, ...] = ()
     """The charts that it installs."""
 

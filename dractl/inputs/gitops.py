@@ -124,7 +124,7 @@ def deliver(
     may_concern: Callable[[bytes], bool] = names_dra,
 ) -> tuple[Inputs, frozenset[str]]:
     """Return the input with the objects that its appliers deliver, and the absolute paths of all
-    files that were read for that.
+    files that were read for these objects.
 
     The files stay in the input, since people edit them. The delivered objects are judged, too, each
     with the other objects of its cluster.

@@ -54,7 +54,7 @@ class KustomizationBuilder:
         """Build the kustomization in a folder; an annotation of each object names its file.
 
         A GitOps controller adds ``settings`` (fields of a kustomization) and ``components``
-        (folders) to a build. Both are put into another kustomization, around the folder's own.
+        (folders) to a build. Both are put into another kustomization, which includes the folder's.
         """
         commands = (
             (program, subcommand)

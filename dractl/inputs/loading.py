@@ -32,7 +32,7 @@ class _Build(Struct, frozen=True):
     """The objects that a kustomization makes, and its files."""
 
     documents: tuple[Document, ...]
-    """Its objects."""
+    """The objects."""
     files: frozenset[str]
     """The absolute paths of the files that it consists of."""
 

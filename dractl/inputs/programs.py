@@ -1,9 +1,9 @@
 """Runs a program on files from strangers: with a clean environment, without a network, and within
 limits.
 
-The files that it renders may come from a pull request. On every platform, the program gets none of
-the user's variables, an empty home and an empty search path, proxies that lead nowhere, and limits
-of time and output. On Linux it also has a limit of memory and, if the kernel lets users make
+The files that the program renders may come from a pull request. On every platform, the program has
+an empty home, an empty search path, proxies that lead nowhere, limits of time and output, and none
+of the user's variables. On Linux it also has a limit of memory and, if the kernel lets users make
 namespaces, a network of its own that has no devices.
 """
 
@@ -112,7 +112,7 @@ def _link_interpreter(program: str, bin_folder: str) -> None:
 
 
 def _environment(home: str, bin_folder: str) -> dict[str, str]:
-    """Return the complete environment of a program, which inherits nothing from the user's."""
+    """Return the complete environment of a program, which inherits no variable of the user."""
     return {
         "HOME": home,
         "TMPDIR": home,

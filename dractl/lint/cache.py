@@ -2,8 +2,8 @@
 
 The key of a report covers all of its inputs: the names and contents of all files that may concern
 DRA, the kustomizations around them, the release and its gates, the configuration, and the code of
-dractl itself. So a cached report is never wrong. There is none for a repository with objects of
-Flux or Argo CD.
+dractl itself. So a cached report is never wrong. Reports on a repository with objects of Flux or
+Argo CD are not cached.
 """
 
 import os

@@ -62,7 +62,7 @@ class Surroundings(Struct, frozen=True):
     """Facts of an input besides its objects."""
 
     namespaces: Namespaces
-    """Its namespaces."""
+    """The namespaces of the input."""
     evidence: Evidence = NOTHING
     """The facts about drivers in its other objects."""
     files: frozenset[str] = frozenset()

@@ -23,7 +23,7 @@ class Ignore(Struct, frozen=True):
     line: int
     """The line of the comment."""
     column: int
-    """Its first column."""
+    """The first column."""
     end_column: int
     """The column after the comment."""
     names: tuple[str, ...]

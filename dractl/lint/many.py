@@ -77,8 +77,9 @@ def _work_on_batch(
 ) -> Generator[Any, Any, None]:
     """Lint a batch of the files, one step at a time.
 
-    The generator yields the digests of the files if they are wanted. Then it yields the batch's
-    names, and receives the files of other batches that matter to it. Then it yields the judgement.
+    The generator first yields the digests of the files, if they are wanted. Second, it yields the
+    names of the batch, and receives the files of other batches that matter to the batch. Last, it
+    yields the judgement.
     """
     read, kustomizations = read_relevant(entries, alone=named), Kustomizations()
     if wants_digests:

@@ -118,7 +118,9 @@ class Circumstances(Struct, frozen=True):
     applied_together: bool = False
     """True if a kustomization lists the objects."""
     namespaces: Collection[str | None] = ()
-    """The names of the namespaces in the input, with None if one of them allows admin access."""
+    """The names of the namespaces in the input; None is among them if a namespace allows admin
+    access.
+    """
     consumers: frozenset[str] = frozenset()
     """Programs besides kube-scheduler that read the claims."""
     versions: Mapping[str, str] = MappingProxyType({})

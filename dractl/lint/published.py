@@ -31,11 +31,11 @@ class KnownDriver(Struct, frozen=True):
     """The facts about one driver, by full names."""
 
     fact: facts.Driver
-    """Its facts."""
+    """The driver's file in the pack of facts."""
     attributes: dict[str, Attribute]
-    """Its attributes, by full name."""
+    """The attributes, by full name."""
     capacities: dict[str, Capacity]
-    """Its capacities, by full name."""
+    """The capacities, by full name."""
     at: str
     """The version that is judged: the newest release, unless another is stated."""
     stated: str = ""

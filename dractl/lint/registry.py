@@ -105,7 +105,7 @@ class Rule(Struct, frozen=True):
     violations: tuple[str, ...] = ()
     """The ids of the API server's violations that it reports."""
     check: Callable[[Run], Found] | None = None
-    """Its own check; None if it reports violations."""
+    """The check of the rule itself; None if it reports violations."""
     kinds: tuple[str, ...] = ()
     """The kinds of objects; a run must have at least one of them."""
     devices: bool = False

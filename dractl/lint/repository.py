@@ -72,7 +72,7 @@ class Part(Struct, frozen=True, array_like=True):
     """A manifest, with the names that connect it to others."""
 
     state: tuple[int, int, int]
-    """Its size, and its times in nanoseconds."""
+    """The size of the file, and its times in nanoseconds."""
     defines: tuple[Name, ...] = ()
     """The names of its objects that others may use."""
     uses: tuple[Name, ...] = ()

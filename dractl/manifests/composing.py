@@ -112,9 +112,9 @@ class MultilineScalar(Struct, frozen=True):
     """A scalar of several lines, or a document that cannot be read."""
 
     first: int
-    """Its first line."""
+    """The first line."""
     last: int
-    """Its last line."""
+    """The last line."""
     is_block: bool
     """True for a block scalar, in which a hash sign is part of the text."""
     is_readable: bool = True

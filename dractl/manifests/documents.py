@@ -135,7 +135,9 @@ class Provenance(Struct, frozen=True):
     other objects of that world.
     """
     embedding: Embedding | None = None
-    """The string whose text the document is, if the document is not a file's."""
+    """The string that contains the text of the document, if the text is not in a file of its
+    own.
+    """
 
 
 _AS_WRITTEN = Provenance()

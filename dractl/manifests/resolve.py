@@ -97,8 +97,8 @@ def json_number(value: Any) -> Any:
 
 
 def key_text(value: Any) -> str | None:
-    """Return a map key as sigs.k8s.io/yaml turns it into a string; None if it refuses (null, beyond
-    int64).
+    """Return a map key as sigs.k8s.io/yaml turns it into a string; None for a key that it refuses:
+    null, or an integer beyond int64.
     """
     if isinstance(value, str):
         return value

@@ -37,9 +37,9 @@ class Template(Struct, frozen=True):
     scope: str
     """The folder in which the template is written."""
     namespace: str | None
-    """Its namespace; None if the file names none."""
+    """The namespace; None if the file names none."""
     name: str
-    """Its name."""
+    """The name."""
     shape: ClaimShape
     """The devices that it requests."""
 

@@ -33,7 +33,7 @@ class Device(Struct, frozen=True):
 
     @property
     def capacity(self) -> Mapping[str, Any]:
-        """Its capacities by name."""
+        """The capacities by name."""
         return mapping(self.fields.get("capacity"))
 
     def attribute_text(self, name: str) -> str:

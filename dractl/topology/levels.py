@@ -1,7 +1,7 @@
 """The distance between two PCI functions, as a level of ``nvidia-smi topo -m``.
 
-nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). Here they follow from the two sysfs
-paths, so they apply to any vendor.
+nvidia-smi's legend defines the levels (nvidia-smi(1), "topo"). dractl derives them from the two
+sysfs paths, so they apply to any vendor.
 """
 
 from collections.abc import Iterator

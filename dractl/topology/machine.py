@@ -354,7 +354,7 @@ class MigDevice(Struct, frozen=True):
     gpu_instance: int
     compute_instance: int
     index: int | None = None
-    """Its place among the GPU's MIG devices."""
+    """The place among the GPU's MIG devices."""
     compute_slices: int | None = None
     """The slices of its compute instance, which may be fewer than the slices of the GPU instance;
     None if NVML does not report them.

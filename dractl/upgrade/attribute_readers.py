@@ -52,9 +52,9 @@ class Use(Struct, frozen=True):
     subject: Applicant
     """The pod, claim or template."""
     before: tuple[Outcome, Outcome]
-    """Its outcomes in the present cluster and in the empty one, before the upgrade."""
+    """The outcomes in the present cluster and in the empty one, before the upgrade."""
     after: tuple[Outcome, Outcome]
-    """Its outcomes in the same two clusters with the later version."""
+    """The outcomes in the same two clusters with the later version."""
     difference: Difference | None
     """The difference between the outcomes; None if there is none."""
 
@@ -167,7 +167,7 @@ class _FindingKey(Struct, frozen=True):
     code: str
     """The code of the finding."""
     level: Level
-    """Its level."""
+    """The level."""
 
 
 def findings(

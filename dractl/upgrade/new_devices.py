@@ -96,8 +96,8 @@ def _literal(value: str | int | bool) -> str:
 def describe_new_devices(
     new_devices: Iterable[NewDevices], nodes: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield a finding for each kind that the present slices do not show; ``nodes`` are the
-    driver's.
+    """Yield a finding for each kind that the present slices do not show; ``nodes`` are the nodes of
+    the driver.
     """
     for each in new_devices:
         kind = each.kind

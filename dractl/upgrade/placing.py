@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True):
     scheduler: Scheduler
     """The scheduler that made the attempt."""
     attempt: Attempt
-    """Its attempt."""
+    """The attempt."""
     fits: bool
     """True if the subject fits, together with its gang."""
     nodes: Mapping[str, NodeVerdict]
@@ -313,7 +313,7 @@ class Divergence(Struct, frozen=True):
     code: str
     """The code of the finding."""
     level: Level
-    """Its level."""
+    """The level."""
     message: str
     """The difference, as a clause about the subject."""
 

@@ -40,7 +40,7 @@ class Reader(Struct, frozen=True):
     kind: str
     """The kind of the object."""
     key: Key
-    """Its namespace and name."""
+    """The namespace and name."""
     value: Raw
     """The object as the input contains it."""
     reads: tuple[Read, ...]

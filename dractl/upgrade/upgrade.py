@@ -1,4 +1,4 @@
-"""From inputs to a plan, with one step for each release and each driver, and with the changes of
+"""Turns inputs into a plan, with one step for each release and each driver, and with the changes of
 each step.
 """
 

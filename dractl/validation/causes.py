@@ -31,7 +31,7 @@ def invalid(
 ) -> Violation:
     """Return the violation for an invalid value; ``value`` is shown instead of the whole value.
 
-    ``field`` is the path that the server names, if it differs from the place's.
+    ``field`` is the path that the server names, if it differs from the path of the place.
     """
     shown = place.value if value is ITSELF else value
     violation = _violation(

@@ -32,7 +32,9 @@ _OF_DRIVERS = frozenset(
 )
 _PUBLISHES = ("create", "update")
 _SLICE_VERBS = ("list", "watch", "create", "update", "delete")
-"""resourceslice/resourceslicecontroller.go: an informer, and the writes of syncPool."""
+"""The verbs of the informer, and of the writes of syncPool, in
+resourceslice/resourceslicecontroller.go.
+"""
 
 _CLUSTER_ADMIN: Mapping[str, Any] = {
     "kind": "ClusterRole",
