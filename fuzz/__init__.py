@@ -1,1 +1,3 @@
-"""Fuzzers: valid inputs are mutated and given to dractl; every outcome but an answer or a clear error is a failure."""
+"""Fuzzers, which mutate valid inputs and give them to dractl. Every outcome other than an answer or
+a clear error is a failure.
+"""

@@ -1,7 +1,8 @@
 """``python -m fuzz [TARGET]... --seconds N --seed N``: runs each target for its share of the processor time, in order.
 
-A failure prints ``TARGET:NUMBER``, the input's name: ``python -m fuzz --again TARGET:NUMBER`` repeats it. An input that
-takes more than ten seconds of CPU time, or two minutes, is a failure.
+A failure prints the name of the input, ``TARGET:NUMBER``; ``python -m fuzz --again TARGET:NUMBER``
+repeats it. An input that takes more than ten seconds of CPU time, or two minutes in total, is a
+failure.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from fuzz.cli import answered
 from fuzz.targets import TARGETS
 
 LIMIT = 10
-"""Seconds of CPU time, whatever else the machine does."""
+"""Limit of CPU time in seconds, which does not depend on other work of the machine."""
 WAIT = 120
-"""Seconds on the clock, for what waits."""
+"""Limit of wall-clock time in seconds, for processes that wait."""
 
 
 class TooSlow(BaseException):
@@ -57,12 +58,12 @@ def main() -> int:
 
 
 def spent() -> float:
-    """Return the seconds of CPU time of this process and of those that it waited for."""
+    """Return the seconds of CPU time of this process and of the processes that it waited for."""
     return sum(os.times()[:4])
 
 
 def one(name: str, number: int) -> bool:
-    """Return True if the input is answered, or refused with a clear error, in time."""
+    """Return True if dractl answers the input, or refuses it with a clear error, in time."""
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     signal.alarm(WAIT)
     try:

@@ -1,4 +1,6 @@
-"""Targets for what follows a change: plan, impact and check-driver, on damaged clusters, changes and snapshots."""
+"""Targets for the commands about changes: plan, impact and check-driver, with damaged clusters,
+changes and snapshots.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What targets share: the examples, and a run of the command line on files."""
+"""Code that targets share: the examples, and a run of the command line on files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 LINK = b"link to: "
 answered: Counter[bool] = Counter()
-"""Runs of the command line that ended with an answer, and those that refused their input."""
+"""The number of runs of the command line: True for answers, False for refused inputs."""
 
 
 @cache
@@ -35,7 +35,8 @@ def documents() -> tuple[Any, ...]:
 
 
 def run_cli(arguments: list[str], files: dict[str, bytes]) -> None:
-    """Run the command line on files, in this process; raises what is not a clear error.
+    """Run the command line on files, in this process. Raises every exception that is not a clear
+    error.
 
     A file whose content begins with ``LINK`` is a symbolic link to the rest of it.
     """

@@ -1,4 +1,4 @@
-"""A target for the room for input: folders in which dumps of several days and of two clusters lie."""
+"""A target for the room inputs: folders that contain dumps of several days and of two clusters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ QUESTIONS: tuple[tuple[str, ...], ...] = (
 
 
 def dumps(dice: random.Random) -> None:
-    """Answer from what several days have left in one folder: the same objects, changed, with odd names and places."""
+    """Answer from a folder with dumps of several days: they have the same objects, changed, under
+    odd names and in odd places.
+    """
     files: dict[str, bytes] = {}
     for folder in dice.sample(FOLDERS, dice.randint(1, 4)):
         name = dice.choice(NAMES)
@@ -64,7 +66,9 @@ def _day(dice: random.Random) -> bytes:
 
 
 def _written(name: str, data: bytes, dice: random.Random) -> bytes:
-    """Return the bytes of a file of that name: packed where its ending says so, and at times damaged."""
+    """Return the bytes of a file: packed if the ending of its name requires that, and sometimes
+    damaged.
+    """
     if name.endswith(".gz"):
         data = gzip.compress(data, 1)
     elif name.endswith((".tar", ".tgz")):

@@ -74,8 +74,9 @@ def _once(value: Any, dice: random.Random) -> Any:
 
 
 def of_leaves(value: Any, dice: random.Random) -> Any:
-    """Return a copy of ``value`` with one to three leaves of another value of their kind, or items of a list left out
-    or repeated: a reader does not refuse it for its shape."""
+    """Return a copy of ``value`` in which one to three leaves have another value of their kind, or
+    items of a list are left out or repeated. So a reader does not refuse it because of its shape.
+    """
     for _ in range(dice.randint(1, 3)):
         value = _leaf(value, dice)
     return value

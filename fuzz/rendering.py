@@ -1,6 +1,7 @@
-"""Targets for what is rendered before it is judged: charts, kustomizations, and repositories of Flux and Argo CD.
+"""Targets for inputs that are rendered before they are judged: charts, kustomizations, and
+repositories of Flux and Argo CD.
 
-helm and kustomize are run where they are on PATH; without them only the part in this process is fuzzed.
+helm and kustomize are run if they are on PATH; otherwise only the part in this process is fuzzed.
 """
 
 from __future__ import annotations
@@ -216,7 +217,7 @@ def _repository(trees: dict[str, Any], dice: random.Random) -> dict[str, bytes]:
 
 
 def chart(dice: random.Random) -> None:
-    """Render a chart whose files, names and values are damaged, with values of the user's."""
+    """Render a chart whose files, names and values are damaged, with values of the user."""
     files = {f"film/{name}": text.encode() for name, text in CHART.items()}
     for _ in range(dice.randint(0, 2)):
         name = dice.choice(list(files))

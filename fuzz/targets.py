@@ -1,5 +1,6 @@
-"""What is fuzzed: each target makes one input from a seed and gives it to dractl. A DractlError is a clear error;
-any other exception is a failure."""
+"""The targets: each makes one input from a seed and gives it to dractl. A DractlError is a clear
+error; any other exception is a failure.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ ERRORS = (
 
 
 def kubectl(dice: random.Random) -> None:
-    """Answer about a live cluster whose answers are damaged on the way, or are half an answer and an error."""
+    """Answer about a live cluster whose responses are damaged, or are half a response and an
+    error.
+    """
     damage = of_tree if dice.random() < 0.25 else of_leaves
     items = [damage(item, dice) if dice.random() < 0.2 else item for item in documents()]
     objects = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
@@ -107,7 +110,9 @@ def kubectl(dice: random.Random) -> None:
 
 
 def fix(dice: random.Random) -> None:
-    """Check that what --fix writes is fixed: the second run changes nothing, and what could be read before can be read after."""
+    """Check the files that --fix writes: a second run changes nothing, and files that were readable
+    before are readable after it.
+    """
     from dractl.cli.main import main
 
     with tempfile.TemporaryDirectory() as folder:
@@ -185,7 +190,7 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def configuration(dice: random.Random) -> None:
-    """Read settings that are right for the most part; one of them, or the text, is damaged."""
+    """Read mostly correct settings, of which one, or the text, is damaged."""
     chosen = {
         name: dice.choice(values)
         for name, values in dice.sample(SETTINGS, dice.randint(1, len(SETTINGS)))
@@ -203,7 +208,7 @@ def configuration(dice: random.Random) -> None:
 
 
 def baseline(dice: random.Random) -> None:
-    """Read a baseline of lint's own, damaged; the manifest may have changed since."""
+    """Read a damaged baseline that lint has written; the manifest may have changed since then."""
     from dractl.cli.main import main
 
     manifest = dice.choice(manifests())
@@ -224,7 +229,7 @@ def baseline(dice: random.Random) -> None:
 
 
 def facts(dice: random.Random) -> None:
-    """Load a driver that a user has described: a built-in one, damaged."""
+    """Load a driver that a user has described: a damaged copy of a built-in one."""
     file = dice.choice(sorted((ROOT / "dractl" / "facts" / "data" / "drivers").glob("*.json")))
     value = json.loads(file.read_bytes())
     changed = of_tree(value, dice) if dice.random() < 0.3 else of_leaves(value, dice)
@@ -239,7 +244,9 @@ def facts(dice: random.Random) -> None:
 
 
 def lsp(dice: random.Random) -> None:
-    """Answer what an editor asks while somebody types: findings, completions and help, at a place in a damaged text."""
+    """Answer an editor while somebody types: findings, completions and help at a position in a
+    damaged text.
+    """
     from dractl import editing
     from dractl.model import Target
 
