@@ -2,14 +2,14 @@
 
     python benchmarks/allocation.py [FILE...]  default: ../shared/conformance/allocator-slow.jsonl
 
-Runs every shape of the files (cases of the allocator oracle), and a claim of 8 equal GPUs on 1, 100
-and 5,000 nodes, with both, in one run: CPU time of one allocation, the best of three, without
-reading the input. Upstream's program is ``allocator-1.37`` in ``$DRACTL_ORACLE_DIR``, else in
-``~/.cache/dractl-oracle``; without it only ours is measured. Ratio: ours divided by upstream's;
-below 1 ours is faster. A search that upstream ends after 10 s counts as 10 s.
+Runs both allocators on every shape of the files (cases of the allocator oracle), and on a claim of
+8 equal GPUs on 1, 100 and 5,000 nodes. The figure is the CPU time of one allocation, the best of
+three, without reading the input. Upstream's program is ``allocator-1.37`` in
+``$DRACTL_ORACLE_DIR``, else in ``~/.cache/dractl-oracle``; without it, only dractl is measured. The
+ratio is dractl's time divided by upstream's. A search that upstream ends after 10 s counts as 10 s.
 
-For the nodes, upstream's time for one node is taken times their number: its library shares nothing
-between nodes but compiled selectors.
+For several nodes, upstream's time for one node is multiplied by their number, since its library
+shares only compiled selectors between nodes.
 """
 
 from __future__ import annotations

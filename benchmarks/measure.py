@@ -57,8 +57,8 @@ def run_once(
 def memory(command: Sequence[str], environment: Mapping[str, str]) -> float:
     """Return the most memory of a command and its children at one time, in MiB.
 
-    It samples their proportional set sizes. Linux only. (``ru_maxrss`` has the size that this
-    process had when it forked.)
+    The function samples the proportional set sizes of all these processes, which needs Linux.
+    ``ru_maxrss`` is not used, since it includes the size that this process had when it forked.
     """
     process = subprocess.Popen(
         command,

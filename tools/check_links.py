@@ -1,8 +1,8 @@
 """Checks the links of the built documentation site: ``python tools/check_links.py [build/html]``.
 
-Each address within the site must be a file of it, and each fragment an ``id`` there; and no page
-may load anything from another site. ``mkdocs build --strict`` reads Markdown only: it sees neither
-HTML in pages nor what the theme adds.
+Each address within the site must be one of its files, and each fragment an ``id`` in that file. No
+page may load anything from another site. ``mkdocs build --strict`` reads only Markdown, neither
+HTML in pages nor the additions of the theme.
 """
 
 from __future__ import annotations

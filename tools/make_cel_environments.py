@@ -23,8 +23,9 @@ TARGET = Path(__file__).resolve().parents[1] / "dractl" / "cel" / "environments"
 # Overloads that dractl/cel/environment.py declares by release, mode and gate.
 CONDITIONAL = {"int64_to_duration", "dra_includes_dyn_dyn", "list_includes_dyn_dyn"}
 
-# Declared with operands of any type: upstream reports each operand that is no bool at its own
-# place, cel-cpp only that no overload matches; dractl/cel/checks.py looks at the operands.
+# These are declared with operands of any type. Upstream reports each operand that is not a bool at
+# its own place, while cel-cpp only reports that no overload matches; so dractl/cel/checks.py checks
+# the operands.
 LOGIC = {"_&&_", "_||_"}
 
 
@@ -66,7 +67,7 @@ def main() -> None:
                 f"{name}: overloads differ from the other environments: {missing | changed}"
             )
     functions: dict[str, list[dict[str, Any]]] = {}
-    # In upstream's order: a free type is bound by the first overload that takes it.
+    # Upstream's order is kept, since the first overload that accepts a free type binds it.
     for (function, _), overload in sorted(union.items(), key=lambda item: item[0][0]):
         functions.setdefault(function, []).append(overload)
     generic: list[str] = []

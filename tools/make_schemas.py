@@ -58,8 +58,9 @@ PLANNED: dict[str, dict[str, dict[str, Any]]] = {
     }
 }
 """For each release that is not out: the fields that its KEPs add to types of resource.k8s.io, in
-every version that it serves. Everything else is as in the last of ``RELEASES``. ``map`` stands for
-a map of a type."""
+all versions that the release serves. Everything else is as in the last of ``RELEASES``. ``map``
+stands for a map of a type.
+"""
 PLANNED_FILES = ("resource.k8s.io-v1", "resource.k8s.io-v1beta2")
 
 DESCRIBED: dict[str, frozenset[str]] = {
@@ -141,10 +142,10 @@ GO_TYPES: dict[str, Any] = json.loads((ROOT / "tools" / "go_types.json").read_te
 """Names that the decoder uses in its errors and OpenAPI lacks, from types.go of k8s.io/api and
 k8s.io/apimachinery.
 
-``named``: group to ``Type.field`` to the name that the field's type has there (of its items, if it
-is a list; for a map that of its key; of another package where a package stands before it).
-``embedded``: group to type to the struct that it embeds, and the fields that it has ``beside``
-that.
+``named`` has, by group and ``Type.field``, the Go name of the field's type: for a list, of its
+items; for a map, of its keys. The name begins with the package if the type is from another one.
+``embedded`` has, by group and type, the struct that the type embeds, and its other fields in
+``beside``.
 """
 EMBEDDED_SHOWN_SINCE = "1.35"
 """Built with a Go whose encoding/json names embedded structs in the path."""

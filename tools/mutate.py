@@ -2,11 +2,12 @@
 
 ``python tools/mutate.py --number 200 --seed 1`` tries 200 of them.
 
-A mutation changes one operator, constant, condition or return in one function; they are spread
-evenly over the rooms. The tests are collected once and run once, noting the lines that each
-executes. Then each mutation is made in a fork of that process, which runs the tests of its lines,
-the quickest first, until one fails. Survivors are printed with their diff; exit code 1 if there are
-any. Code that runs only in a process that a test starts counts as not tested.
+A mutation changes one operator, constant, condition or return in one function; mutations are spread
+evenly over the rooms. The tests are collected once and run once, and the lines that each test
+executes are recorded. Then each mutation is made in a fork of that process, which runs the tests of
+the mutated lines, the quickest first, until one fails. Survivors are printed with their diff; the
+exit code is 1 if there are any. Code that runs only in a process that a test starts counts as not
+tested.
 
 Recorded verdicts outside the repository are not used, since contributors do not have them.
 ``--again FILE`` tries the survivors of an earlier run's output once more, as long as their modules
@@ -121,7 +122,8 @@ class Mutation(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
         if self._is_target(node.test):
-            # Not a constant: the branch, and with it the function's free variables, must stay.
+            # The new condition is no constant, so that the compiler keeps the branch and, with it,
+            # the function's free variables.
             node.test = ast.copy_location(ast.Call(ast.Name("bool", ast.Load()), [], []), node.test)
         return node
 

@@ -1,10 +1,10 @@
-"""What the API server prints about a rule's mistake: a section of the rule's page on the site.
+"""Makes the section of a rule's page that shows the API server's messages about the mistake.
 
     python tools/server_messages.py SHARED      the folder that holds conformance/
 
 writes ``server_messages.json``: messages of kube-apiserver 1.37.1, one of each form, by the rule
-that lint reports for the same document. The page also has those about the rule's own example. The
-site's search looks for pasted words in headings first, so each message is a heading.
+that lint reports for the same document. The page also has the messages about the rule's own
+example. The site's search looks for pasted words in headings first, so each message is a heading.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ENCODED = re.compile(r" \([0-9a-f]{20,}.*\)$")
 _VALUES = re.compile(
     r'(?<=value: |found: )("(\\.|[^"\\])*"|[\w.]*\{.*?\}(?=:)|[^\s:,]+)|"[^"]*"|\[[^]]*\]|\d+'
 )
-"""What differs between messages of one form."""
+"""The parts that differ between messages of one form."""
 
 
 def section(rule: registry.Rule) -> list[str]:

@@ -1,9 +1,10 @@
 """Sets the address of the project: ``python tools/set_address.py OWNER/NAME [--site URL]``.
 
-Until it is run, ``OWNER/dractl`` stands in its place. It becomes the repository of the site's
-snippets, of the krew manifest, the Homebrew formula and the checks of a release; the project's URLs
-in pyproject.toml, which PyPI shows; and the site's address in mkdocs.yml and in
-dractl/lint/registry.py: lint's reports link to it. Run it again to move.
+Until this script is run, the files have the placeholder ``OWNER/dractl``. The script sets the
+repository in the site's snippets, the krew manifest, the Homebrew formula and the checks of a
+release; the project's URLs in pyproject.toml, which PyPI shows; and the site's address in
+mkdocs.yml and in dractl/lint/registry.py, since lint's reports link to the site. Run it again to
+move the project.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 AMBIGUOUS = "e=e+s+o.id}return e}"
 DISTINCT = 'e=e+s+o.id+","}return e}'
-"""The same with a mark behind each id."""
+"""The corrected code, with a mark behind each id."""
 
 
 def on_post_build(config: Any) -> None:
