@@ -1,8 +1,9 @@
 """The best aligned allocation of requests on a node, among all that the allocator would accept.
 
-Branch and bound over the locations that devices are taken from. If a choice of locations could be
-better than the best so far, the allocator's own search tries it, with each request restricted to
-its locations. So constraints, counters, capacities and taints are treated as by the scheduler.
+The search is branch and bound over the locations from which devices are taken. If a choice of
+locations could be better than the best so far, the allocator's own search tries the choice, with
+each request restricted to its locations. So constraints, counters, capacities and taints are
+treated as by the scheduler.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

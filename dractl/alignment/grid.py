@@ -50,8 +50,8 @@ def build_grid(
 def merge_locations(
     grid: LocationGrid, masks: Sequence[DeviceMasks], kinds: Collection[str]
 ) -> LocationGrid:
-    """Merge locations that the search need not distinguish, such as the locations of GPUs each of
-    which has a PCIe root of its own.
+    """Merge locations that the search need not distinguish, such as the locations of GPUs that have
+    their own PCIe roots.
 
     Such locations are equally far from each other, and from every other location of ``kinds``.
     """

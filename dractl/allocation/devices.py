@@ -70,12 +70,12 @@ def _marks(pool: Pool) -> _Marks:
 
 
 class NodeDevices:
-    """The devices of a node's pools. ``base``: the number of each pool's first device, by the
+    """The devices of a node's pools. ``base`` has the number of each pool's first device, by the
     pool's position.
 
-    The other attributes are sets of devices. Devices in ``held`` are in use by other claims, in
-    ``multi`` can be shared, in ``charging`` consume counters, in ``operating`` set
-    ``skipNodeOperations``, in ``tainting`` have taints, and in ``sharing`` are shared already.
+    The other attributes are sets of devices: ``held`` (in use by other claims), ``multi`` (can be
+    shared), ``charging`` (consume counters), ``operating`` (set ``skipNodeOperations``),
+    ``tainting`` (have taints) and ``sharing`` (are shared already).
     """
 
     def __init__(
@@ -218,8 +218,8 @@ class NodeDevices:
     def share_consumption(
         self, requested: Mapping[str, Quantity] | None, number: int, key: int
     ) -> Mapping[str, Quantity] | Unfit | CapacityFault:
-        """Return what a request consumes of a shared device. The result is cached; ``key`` is equal
-        for equal requests.
+        """Return the amounts that a request consumes of a shared device. The result is cached;
+        ``key`` is equal for equal requests.
         """
         candidate = self.candidate(number)
         capacity, driver = candidate.device.capacity, self.domain(candidate)
@@ -240,8 +240,8 @@ class NodeDevices:
         return candidate.id.driver if self.features.has("capacity-names-of-driver") else None
 
     def capacity_claimed(self, candidate: PoolDevice) -> Mapping[str, Quantity]:
-        """Sum the amounts that claims consume of a device's capacities, by their names in its
-        slice.
+        """Sum the amounts that claims consume of each capacity of a device, by the capacity's name
+        in the slice.
         """
         held = self.state.capacity.get(candidate.id) or {}
         driver = self.domain(candidate)

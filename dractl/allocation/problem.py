@@ -70,7 +70,9 @@ class Constraint(Struct, frozen=True):
     kind: ConstraintKind
     lists: bool
     values: tuple[tuple[Value, ...] | None, ...]
-    """For each slot the value of each device, None for a slot that is not covered."""
+    """For each slot, the value of each device; None for a slot that the constraint does not
+    cover.
+    """
 
 
 class Charge(Struct, frozen=True):
@@ -87,8 +89,8 @@ class Ledger(Struct, frozen=True):
     """Counters of a pool."""
 
     available: tuple[tuple[int | None, ...], ...]
-    """For each pool the remaining amount of each counter, None for a counter that the pool does not
-    have. A ledger has several pools only if these share it.
+    """For each pool, the remaining amount of each counter; None for a counter that the pool does
+    not have. A ledger has several pools only if they share it.
     """
 
 

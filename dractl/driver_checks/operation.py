@@ -16,7 +16,7 @@ from dractl.views import Claim, Event, Pod, View, parse_timestamp
 
 _PREPARE_FAILED = "FailedPrepareDynamicResources"
 _START_FAILED = "Failed"
-"""kubernetes/kubernetes pkg/kubelet/events/event.go FailedToCreateContainer."""
+"""The reason FailedToCreateContainer (kubernetes/kubernetes pkg/kubelet/events/event.go)."""
 _MAX_RESTARTS = 5
 _LONG_TAINT_SECONDS = 24 * 3600
 _MAX_QUOTED_CHARS = 240

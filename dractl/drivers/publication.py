@@ -46,8 +46,8 @@ class Published(Struct, frozen=True):
     """
     uuid: str | None = None
     guessed: bool = False
-    """True if the name depends on a fact that is unknown here, such as the minor number of a GPU
-    for which NVML was not queried.
+    """True if the name depends on a fact that dractl does not know, such as the minor number of a
+    GPU for which NVML was not queried.
     """
 
     @property

@@ -94,8 +94,8 @@ class Member(Struct, frozen=True):
     patches: tuple[Document, ...] = ()
     """The patches that changed it."""
     files: Mapping[str, str] = MappingProxyType({})
-    """For a generated ConfigMap, the paths of the files whose text is in ``data``, by the key
-    there.
+    """For a generated ConfigMap, the paths of the files whose text is in ``data``, by the key of
+    ``data``.
     """
     sources: Mapping[str, Spot] = MappingProxyType({})
     """The places of the texts in ``data`` of a generated ConfigMap, by key."""
@@ -118,7 +118,7 @@ class Member(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, int]:
-        """The file and the number in it, which distinguish the object from all others in files."""
+        """The object's file and its number in the file, which no other object has."""
         return self.before.file, self.before.index
 
 
@@ -176,7 +176,7 @@ class Files:
         return self._documents[path]
 
     def objects(self, path: str) -> list[Document]:
-        """Return the objects in a file that dractl judges or that affect these. Raises
+        """Return the objects in a file that dractl judges, and the objects that affect them. Raises
         NotRenderable.
         """
         data = self.content(path)

@@ -60,7 +60,7 @@ class Piece(Struct, frozen=True):
     start: int
     """The offset of the variable in the text as it is written."""
     end: int
-    """The offset of the end of the variable there."""
+    """The offset of the end of the variable in that text."""
     made: tuple[int, int]
     """The offsets of the part in the substituted text: of its start and of its end."""
 

@@ -33,7 +33,7 @@ class Ignore(Struct, frozen=True):
 
 
 def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:
-    """Return the column in its line at which the comment's list of names ends, and whether the list
+    """Return the column at which the list of names in an ignore comment ends, and whether the list
     has brackets.
     """
     match = re.compile(_COMMENT).search(line, max(ignore.column - 2, 0))

@@ -8,7 +8,7 @@ from dractl.model.nearest import nearest
 
 STANDARD_DOMAIN: Final = "resource.kubernetes.io"
 STANDARD: Final = ("pcieRoot", "pciBusID", "numaNode")
-"""k8s.io/dynamic-resource-allocation/deviceattribute; numaNode: KEP-6072."""
+"""The names (k8s.io/dynamic-resource-allocation/deviceattribute; for numaNode, KEP-6072)."""
 
 _STANDARD_PARTS = re.compile("kube|k8s|netes|resou")
 

@@ -48,8 +48,8 @@ class Team(Generic[Value]):
     """One generator for each value, made by ``work``: the first in this process, and each of the
     others in a process of its own.
 
-    The generators' values are pickled. An exception of a generator is raised here; WorkerDied is
-    raised if a process ends without a value or an exception.
+    The generators' values are pickled, and their exceptions are raised in this process. WorkerDied
+    is raised if a process ends without a value or an exception.
     """
 
     def __init__(

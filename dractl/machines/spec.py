@@ -88,8 +88,8 @@ _NUMBER = re.compile("[0-9]{1,9}")
 def node_groups(text: str) -> tuple[NodeGroup, ...]:
     """Split a list of machines, each with the number of its nodes behind ``*``.
 
-    A machine begins with a name or a file. A product begins one if it follows a name, a file, or a
-    number of nodes. Settings and other products belong to the machine before them:
+    A machine begins with a name or a file. A product begins a machine if it follows a name, a file,
+    or a number of nodes. Settings and other products belong to the machine before them:
     ``p5.48xlarge*2,dgx-a100,driver=570,2xH100,nic*4`` are ``p5.48xlarge``, ``dgx-a100,driver=570``
     and ``2xH100,nic``. Raises UsageError for an empty list and for a wrong number.
     """

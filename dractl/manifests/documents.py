@@ -81,9 +81,7 @@ class Spot(Struct, frozen=True):
 
 
 class Embedding(Struct, frozen=True):
-    """The place of a text in another document, if a string there contains the text of this
-    document.
-    """
+    """The place of a document's text in a string of another document."""
 
     document: Document
     """The document that has the string."""

@@ -386,8 +386,8 @@ def end_of(text: str, place: int) -> int:
 
 
 def members(text: str, place: int) -> Iterator[tuple[str, int, int]]:
-    """Yield name, place of the name and place of the value of each member of the object at
-    ``place``.
+    """Yield the members of the object at ``place``: the name, the place of the name, and the place
+    of the value.
     """
     place = _space(text, place + 1)
     while text[place] != "}":

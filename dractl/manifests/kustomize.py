@@ -56,8 +56,8 @@ class PatchEntry(Struct, frozen=True):
     """An entry of ``patches``, or of one of the older fields for patches."""
 
     place: tuple[str, int]
-    """The field in lower case, since kustomize ignores the case of its name, and the index in
-    it.
+    """The name of the field, in lower case since kustomize ignores case, and the index of the
+    entry.
     """
     file: str
     """The absolute path of the patch; "" for a patch that is written in the kustomization."""
@@ -160,8 +160,8 @@ class Kustomizations:
         return self._folders[folder]
 
     def resources_below(self, folder: str) -> list[str]:
-        """Return the absolute paths of the files, except patches, that a kustomization and those
-        below it refer to.
+        """Return the absolute paths of the files, except patches, to which a kustomization and the
+        kustomizations below it refer.
         """
         files: dict[str, None] = {}
         seen: set[str] = set()

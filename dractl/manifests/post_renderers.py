@@ -88,7 +88,9 @@ def _list_parts(patch: Document) -> Iterator[_Part]:
 
 
 def _put(tree: dict[str, Any], path: Path, value: Any) -> Path:
-    """Put a value into a tree, and return its path there: an item of a list is the next one."""
+    """Put a value into a tree, and return its path in the tree; an item is added to the end of a
+    list.
+    """
     *above, last = path or ("",)
     is_item = bool(above) and (last == "-" or str(last).isdigit())
     node = tree

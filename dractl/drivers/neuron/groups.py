@@ -2,9 +2,9 @@
 from it.
 
 Source: aws-neuron/connected-device-maps-over-efa-for-neuron@2eb56e4 lookup/neuron/*.json,
-lookup/config/*.json, lookup/lookup.go; the tables are in the pack. They give, for
-each family of instance types, the adapters of the Neuron devices 0 to 15 as PCI addresses without
-the domain ``0000:``. Only one size of each family has adapters.
+lookup/config/*.json, lookup/lookup.go; the tables are in the pack. For each family of instance
+types, the tables have the adapters of the Neuron devices 0 to 15 as PCI addresses without the
+domain ``0000:``. Only one size of each family has adapters.
 """
 
 from hashlib import sha256

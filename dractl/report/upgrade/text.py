@@ -19,8 +19,8 @@ _MAX_ALIKE = 2
 counted.
 """
 _LONG_MESSAGE = 170
-"""Number of characters, two lines of 100 columns, above which a step shows only one finding
-with the code without ``-v``.
+"""Number of characters of a long message, which takes two lines of 100 columns. Without ``-v``, a
+step shows only one of several findings with one code if the message is longer.
 """
 _PREEMPTION = re.compile(r"(?: [a-z ]+,)? preemption: 0/\d+ nodes are available: [^.]*\.")
 """The sentence with which kube-scheduler ends each refusal (pkg/scheduler/framework/preemption,
