@@ -39,7 +39,7 @@ pack.forget_with(_drivers_by_image.cache_clear)
 
 
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield ``KIND/NAMESPACE/NAME`` of the workloads among these objects that run a driver."""
+    """Yield ``KIND/NAMESPACE/NAME`` of each workload among the objects that runs the driver."""
     for item in objects:
         images = (
             text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item])

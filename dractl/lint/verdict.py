@@ -20,7 +20,7 @@ _DOUBLED = frozenset({"duplicate-key", "merged-key"})
 _ROUNDS = 4
 _LACKS_A_VALUE = ("FieldValueInvalid", "FieldValueRequired")
 _OF_VERSIONS = frozenset({"not-served", "served-on-demand", "dropped-field"})
-"""Rules about the version of the document, which do not count if it is judged in another
+"""Rules about the version of a document, which do not apply if the document is judged in another
 version.
 """
 

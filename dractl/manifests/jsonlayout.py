@@ -49,9 +49,10 @@ def rewrite(text: str, place: int, old: Any, new: Any) -> str:
 
 
 def with_objects(text: str, added: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text with further objects. If the text is a List, they become items of it. If it
-    is one object, a new List holds it and them. If it has several objects, they follow the last
-    one. Raises NoPlace if the text is a list of objects of one kind, such as PodList.
+    """Return the text with the objects of ``added``. They become items if the text is a List,
+    follow the last object if the text has several objects, and are put into a new List together
+    with the object if the text has one. Raises NoPlace for a list of objects of one kind, such as
+    PodList.
     """
     if not added:
         return text

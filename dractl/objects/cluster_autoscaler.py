@@ -12,7 +12,7 @@ CLUSTER_AUTOSCALER = "cluster-autoscaler"
 """The autoscaler's name in options and reports."""
 
 SCALE_UP_REASONS = ("TriggeredScaleUp", "NotTriggerScaleUp")
-"""The reasons of its events about pods (kubernetes-sigs/cluster-autoscaler
+"""The reasons of the autoscaler's events about pods (kubernetes-sigs/cluster-autoscaler
 pkg/processors/status/eventing_scale_up_processor.go).
 """
 
@@ -40,7 +40,7 @@ class ClusterAutoscaler(Struct, frozen=True):
     handles_claims: bool | None
     """The flag for claims; None if it is not set."""
     argument: tuple[str, int] | None
-    """The place of that flag: ``args`` or ``command``, and the index."""
+    """The place of the flag for claims: ``args`` or ``command``, and the index in it."""
 
 
 def read_cluster_autoscaler(container: Mapping[str, Any]) -> ClusterAutoscaler | None:

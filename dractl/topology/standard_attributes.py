@@ -23,8 +23,8 @@ def publish_pcie_root(device: PciDevice) -> str | None:
 
 
 def pcie_root_fault(device: PciDevice) -> str | None:
-    """Return the reason why upstream cannot compute ``pcieRoot`` for the function; None if it
-    can.
+    """Return the reason why upstream cannot compute ``pcieRoot`` for the function, or None if
+    upstream can compute it.
     """
     if not _STANDARD_BDF.match(device.bdf):
         return "its PCI domain has more than four digits, which the drivers' helper library refuses"

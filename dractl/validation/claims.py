@@ -32,8 +32,8 @@ from dractl.validation.violation import Violation
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Maximum number of names that are suggested for a wrong one. Few claims have more, and hostile
-input must not take unbounded time.
+"""Maximum number of names that are suggested in place of a wrong name. Few claims have more, and
+hostile input must not take unbounded time.
 """
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def alignment_json(alignment: Alignment) -> dict[str, Any]:
-    """Return an alignment as the plain value that is printed."""
+    """Return an alignment as a plain value."""
     return {
         "kinds": list(alignment.kinds),
         "pairs": [
@@ -28,7 +28,7 @@ def alignment_json(alignment: Alignment) -> dict[str, Any]:
 
 
 def constraint_json(constraint: Improvement) -> dict[str, Any]:
-    """Return a constraint as the plain value that is printed."""
+    """Return a constraint as a plain value."""
     return {
         "matchAttribute": constraint.match_attribute,
         "requests": list(constraint.requests),
@@ -38,7 +38,7 @@ def constraint_json(constraint: Improvement) -> dict[str, Any]:
 
 
 def use_json(use: Use) -> dict[str, Any]:
-    """Return the alignments of one pod's devices as the plain value that is printed."""
+    """Return the alignments of one pod's devices as a plain value."""
     return {
         "pod": use.pod,
         "claims": list(use.claims),

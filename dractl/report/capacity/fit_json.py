@@ -24,7 +24,7 @@ def free_devices_json(devices: StrandedDevices) -> dict[str, Any]:
 
 
 def fit_value(report: FitReport, release: str) -> dict[str, Any]:
-    """Return how many copies fit, as the plain value that is printed."""
+    """Return the number of copies that fit as a plain value."""
     fit, maximum, shape = report.fit, report.maximum, report.fit.subject.shape
     unjudged = list_unjudged_resources(fit.subject.state, fit.subject.pod)
     value = {

@@ -154,7 +154,7 @@ def _ordinal(number: int) -> str:
 
 
 def as_json(group: Group) -> dict[str, Any]:
-    """Return one group as the plain value that is printed."""
+    """Return one group as a plain value."""
     return {
         "name": group.name,
         "replicas": group.replicas,

@@ -47,7 +47,7 @@ def render(
 
 
 def as_json(explanation: Explanation) -> dict[str, Any]:
-    """Return one answer as the plain value that is printed."""
+    """Return one answer as a plain value."""
     e = explanation
     return {
         "subject": {
