@@ -186,14 +186,14 @@ def _split_request(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _offer_both(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request whose devices are aligned if possible, and any others otherwise."""
+    """Return a request whose devices are aligned if possible, and any devices otherwise."""
     alternatives = [{"name": name, **deepcopy(request["exactly"])} for name in (ALIGNED, _ANYWHERE)]
     return {"name": request["name"], "firstAvailable": alternatives}
 
 
 def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
-    """Yield claims with equal groups, each of which is on one PCIe root; the groups are on one NUMA
-    node, then anywhere.
+    """Yield claims with equal groups, each on one PCIe root. The groups are on one NUMA node first,
+    then anywhere.
     """
     whole = gcd(*shape.counts.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and shape.devices > n):

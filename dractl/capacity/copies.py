@@ -121,7 +121,9 @@ def copies_of_object(state: ClusterState, kind: str, key: Key) -> Copies:
 
 
 def copies_of_claim(state: ClusterState, name: str, namespace: str, claim: Raw) -> Copies:
-    """Return copies of a claim: a template with its spec, and a pod that uses only that."""
+    """Return copies of a claim: a template with its spec, and a pod that uses only this
+    template.
+    """
     changed = state.replace(
         "ResourceClaimTemplate",
         (namespace, _TEMPLATE_NAME),

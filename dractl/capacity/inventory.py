@@ -249,7 +249,9 @@ class _Survey:
 
 
 def _requests_by_claim(state: ClusterState) -> dict[tuple[DeviceID, str], str]:
-    """Return the request for which a claim (``namespace/name``) has a device."""
+    """Return, by device and claim (``namespace/name``), the request for which the claim has the
+    device.
+    """
     return {
         (device.id, "/".join(key)): device.request
         for key, claim in state.claims.items()

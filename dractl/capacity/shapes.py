@@ -102,8 +102,8 @@ def _merge_node_fits(subjects: Sequence[Copies], parts: Sequence[NodeFit]) -> No
 
 
 def _alignment_on_node(subject: Copies, node: str) -> str:
-    """Return the alignment of a subject's copies; it is unknown where the wiring of a described
-    machine is.
+    """Return the alignment of a subject's copies. It is unknown on a described machine whose wiring
+    is unknown.
     """
     if subject.alignment != UNALIGNED or not has_unknown_values(subject.state):
         return subject.alignment

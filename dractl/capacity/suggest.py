@@ -50,7 +50,7 @@ class Suggestion(Struct, frozen=True):
     copies: int
     """The number of such claims that fit, including this one."""
     further: tuple[AlignedCopies, ...]
-    """Claims for the same shape that fit in addition to these, with less close alignment."""
+    """Claims for the same shape that fit in addition to these, with a less close alignment."""
     leftover: Mapping[str, int]
     """The number of devices, by driver, that remain after the first claim."""
     preference: "Preference | None" = None
@@ -204,7 +204,7 @@ def _device_names(verdict: Allocated) -> tuple[str, ...]:
 
 
 def _find_device_kinds(shape: Shape, rendering: Rendering) -> dict[str, DeviceKind]:
-    """Return the class and the selector of each kind, for the drivers with devices here."""
+    """Return the class and the selector of each kind, for the drivers with devices on the node."""
     publishing = {slice_of(item).driver for item in rendering.slices}
     classes = {View(item).name for item in rendering.device_classes}
     kinds: dict[str, DeviceKind] = {}

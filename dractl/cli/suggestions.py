@@ -69,7 +69,7 @@ def print_suggestions(
 
 
 def _doubt_alignment(suggestion: Suggestion, machine: Machine) -> Suggestion:
-    """Return the suggestion; its alignment is unknown where the wiring of the machine is."""
+    """Return the suggestion. Its alignment is unknown if the wiring of the machine is unknown."""
     if suggestion.alignment != UNALIGNED or place_together(machine) is None:
         return suggestion
     return structs.replace(suggestion, alignment=UNKNOWN_ALIGNMENT)

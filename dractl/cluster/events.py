@@ -38,7 +38,7 @@ def last_event_of_pod(state: ClusterState, pod: Key) -> Event | None:
     """Return the event that best explains why a pod is gone: an event about its end from outside,
     or else the newest.
 
-    None if no event is about such a pod.
+    Return None if no event is about such a pod.
     """
     events = [event for event in state.events_of(pod) if event.regarding.kind == "Pod"]
     return max(

@@ -282,7 +282,7 @@ def parse_missing_cdi_device(message: str) -> str | None:
 # -- plug-ins that do not start --
 
 _UNREADABLE = r"unmarshal|decod|corrupt|checksum|unsupported version|invalid character"
-# The words of encoding/json and of kubernetes pkg/kubelet/checkpointmanager/errors, with a path
+# Messages of encoding/json and of kubernetes pkg/kubelet/checkpointmanager/errors that name a path
 _UNREADABLE_FILE = re.compile(
     rf"(?P<before>/[\w./-]*\w).*(?:{_UNREADABLE})|(?:{_UNREADABLE}).*?(?P<after>/[\w./-]*\w)",
     re.IGNORECASE | re.DOTALL,

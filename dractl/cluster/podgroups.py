@@ -44,7 +44,7 @@ def group_resource(pod: Pod) -> str:
 def group_object(pod: Pod) -> tuple[str, Key] | None:
     """Return the kind and key of the object that kube-scheduler reads for a pod's group.
 
-    None for a pod without a group, and for groups of other schedulers.
+    Return None for a pod without a group, and for groups of other schedulers.
     """
     reference = group_reference(pod)
     if not reference or not pod.is_grouped_by_scheduler:
@@ -148,7 +148,7 @@ def is_member(state: ClusterState, pod: Pod, kind: str, name: str) -> bool:
 def min_count(state: ClusterState, namespace: str, reference: GroupReference) -> int | None:
     """Return the number of pods of a gang that start together or not at all.
 
-    None if the group is no gang, or not in the input.
+    Return None if the group is no gang, or not in the input.
     """
     if len(reference) <= 1:
         return state.pod_group((namespace, reference[0])).min_count if reference else None

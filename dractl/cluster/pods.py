@@ -34,7 +34,7 @@ def describe_stuck_container(pod: Pod) -> str:
     """Return why a pod on a node does nothing there, such as ``is in CrashLoopBackOff (57
     restarts)``.
 
-    Empty if no container of it is stuck.
+    Return "" if none of its containers is stuck.
     """
     for container in pod.container_statuses:
         if container.state == "waiting" and container.reason in _STUCK_REASONS:

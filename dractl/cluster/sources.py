@@ -109,7 +109,7 @@ def list_unread_files(inputs: Inputs) -> tuple[Unread, ...]:
 def describe_unusable_input(paths: Iterable[str]) -> str | None:
     """Describe input without objects of a cluster: an empty file, or a report of dractl.
 
-    None for anything else.
+    Return None for anything else.
     """
     for path in paths:
         documents = (
@@ -130,7 +130,7 @@ def describe_unusable_input(paths: Iterable[str]) -> str | None:
 def read_published(source: str) -> ClusterState | None:
     """Load the objects of ``--devices FILE|DIR``.
 
-    None if it has no ResourceSlice, as in a snapshot of a machine.
+    Return None if the source has no ResourceSlice, such as a snapshot of a machine.
     """
     try:
         inputs = read_files([source])

@@ -307,8 +307,8 @@ def _health_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _start_cause(placed: PlacedPod) -> Cause | None:
-    """Return the cause why the pod does not start or has failed: from its containers, else from the
-    newest event.
+    """Return the cause for which the pod does not start or has failed. It comes from the
+    containers, else from the newest event.
     """
     pod = placed.pod
     has_begun = pod.phase == "Running" or any(

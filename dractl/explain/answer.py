@@ -165,7 +165,7 @@ class Relief(Struct, frozen=True):
     fits: int
     """The number of pods that fit after the fix, placed one after the other."""
     of: int
-    """The number of pods that wait for it."""
+    """The number of pods that wait for the fix."""
 
 
 class Fix(Struct, frozen=True):
@@ -175,14 +175,14 @@ class Fix(Struct, frozen=True):
     changes: tuple[Change, ...]
     effect: str = ""
     nodes: tuple[str, ...] = ()
-    """The nodes on which the subject fits then."""
+    """The nodes on which the subject fits after the change."""
     rank: int = 0
     tried: tuple[Change, ...] = ()
     """The changes that were simulated, if they differ from ``changes``: the slices that a driver
     would publish, or the pods that a smaller workload would end.
     """
     steps: tuple[Command, ...] = ()
-    """The commands that apply it."""
+    """The commands that apply the fix."""
     by_hand: str | None = None
     """The owner of the manifest that has to be changed, if no command can do it."""
     relief: Relief | None = None

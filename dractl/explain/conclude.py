@@ -201,8 +201,8 @@ def _headline(diagnosis: Diagnosis) -> Headline:
 
 
 def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Cause:
-    """Return the cause for the node that the headline names, if a filter or devices in use rule it
-    out.
+    """Return the cause for the node that the headline names, if a filter or devices in use rule the
+    node out.
 
     The numbers and pods of other nodes are left out.
     """

@@ -30,7 +30,7 @@ from dractl.scheduler.rejection import Rejection, UnmetRequirement, UntoleratedT
 from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Pod
 
-MAX_NODES_ANSWERED_ALONE = 64  # with more nodes than this, nodes with the same answer share one
+MAX_NODES_ANSWERED_ALONE = 64  # with more nodes than this, nodes with the same answer share it
 
 
 class Case(Struct, frozen=True):

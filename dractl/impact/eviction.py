@@ -68,7 +68,7 @@ class EvictionController:
         self._is_running = features.enabled("DRADeviceTaints")
 
     def find_evictions(self) -> dict[Key, Eviction]:
-        """Return the pods that it deletes sooner or later, each with its eviction."""
+        """Return the pods that the controller deletes sooner or later, each with its eviction."""
         if not self._is_running:
             return {}
         by_claim = {

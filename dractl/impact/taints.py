@@ -111,8 +111,8 @@ def _describe_owner(pod: Pod) -> str:
 def seconds_until(eviction: Eviction, now: float) -> int | None:
     """Return the seconds from ``now`` until an eviction.
 
-    None if it is unknown, because the taint has a time but the input has no current time to compare
-    with it.
+    Return None if this is unknown: the taint has a time, but the input has no current time to
+    compare with it.
     """
     if eviction.time is None:
         return None
@@ -149,7 +149,9 @@ def _explain_stay(
     taints: list[DeviceTaintSource],
     rehearsed: Eviction | None,
 ) -> str:
-    """Return why a pod keeps its device. ``rehearsed`` is its eviction with effect NoExecute."""
+    """Return why a pod keeps its device. ``rehearsed`` is the eviction that the effect NoExecute
+    would cause.
+    """
     features = controller.features
     if pod.deletion_timestamp:
         return "it is Terminating already"

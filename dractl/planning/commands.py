@@ -65,7 +65,7 @@ def _evict(step: Step) -> str:
 def _wait_for_end(step: Step) -> str:
     """Return the command that waits until a pod is gone.
 
-    A new pod with the same name is distinguished by its node: the cordon keeps it off the old one.
+    A new pod with the same name is distinguished by its node: the cordon keeps it off the old node.
     """
     namespace, name = step.pod
     selector = f"metadata.name={name},spec.nodeName={step.source}"

@@ -269,7 +269,7 @@ class Landscape:
     def count_held_devices(self, pod: Pod) -> Mapping[str, int]:
         """Return how many devices of each driver a running pod takes on any node.
 
-        Empty if a different number of devices may satisfy its claims.
+        The result is empty if a different number of devices may satisfy its claims.
         """
         state = self.scheduler.state
         claims = [state.claim(key) for key in state.claims_of_pod(pod.key)]

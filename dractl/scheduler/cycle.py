@@ -175,8 +175,10 @@ class SchedulingCycle:
     def _add_special_claim(
         self, node: Node, group: Hashable
     ) -> tuple[tuple[PodClaim, ...], Hashable]:
-        """Return the open claims with the one that the scheduler makes on a node for extended
-        resources of the pod, and the key of the node for these claims.
+        """Return the open claims, and the key of a node for them.
+
+        The claims include the one that the scheduler makes on the node for the pod's extended
+        resources.
         """
         assert self.pod is not None
         special = make_special_claim(self.cache.state, self.pod, node, self.features)

@@ -158,8 +158,8 @@ class NodeGroups:
 
 
 class NodeKeys(Struct, frozen=True):
-    """The keys of nodes, each with everything that decides a node's verdict on a question: the
-    node's pools, their devices in use, and other slices that it reaches.
+    """The keys of nodes. A key contains everything that decides the verdict on its node: the node's
+    pools, their devices in use, and other slices that the node reaches.
     """
 
     groups: NodeGroups
@@ -211,7 +211,8 @@ class _Signature(Struct, frozen=True):
     def hash(self, names: AttributeNames) -> int:
         """Return the hash of the slice for a question that reads the attributes ``names``.
 
-        Slices have equal hashes if they differ only in plain attributes that it does not read.
+        Slices have equal hashes if they differ only in plain attributes that the question does not
+        read.
         """
         signature = self
         if (

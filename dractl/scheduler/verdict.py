@@ -56,11 +56,11 @@ class NodeVerdict(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True, dict=True):
-    """kube-scheduler's attempt to place a pod, or a claim as if a pod without other requirements
-    used it.
+    """kube-scheduler's attempt to place a pod. A claim is tried as if a pod without other
+    requirements used it.
 
-    Either a stop ends it before any node is tried, or a node's error ends it for all nodes, or it
-    fails after a node was found, or the pod fits, or no node fits.
+    An attempt has one of five ends: a stop before any node is tried, a node's error that ends it
+    for all nodes, a failure after a node was found, a pod that fits, or no node that fits.
     """
 
     claims: tuple[PodClaim, ...]

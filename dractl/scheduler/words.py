@@ -95,11 +95,10 @@ def find_scheduler_words(state: ClusterState, pod: Pod) -> SchedulerWords | None
 def compare_words(
     scheduler: Scheduler, pod: Pod, words: SchedulerWords, attempt: Attempt, *, complete: bool
 ) -> bool | None:
-    """Return True if kube-scheduler's message equals that of the attempt, False if they differ.
-
-    None if the comparison proves nothing: the objects are newer than the message, another plugin
-    has refused the pod, the pod waits for its group or for pods that it preempts, or the input is
-    not ``complete``.
+    """Return True if kube-scheduler's message equals the message of the attempt, False if they
+    differ. Return None if the comparison proves nothing: the objects are newer than the message,
+    another plugin has refused the pod, the pod waits for its group or for pods that it preempts, or
+    the input is not ``complete``.
     """
     state, volumes = scheduler.state, scheduler.volumes_of(pod).are_known
     if attempt.message is not None and _is_same(words.message, attempt.message):

@@ -37,8 +37,8 @@ class Rejection(Struct, frozen=True, order=True):
 def find_rejection(state: ClusterState, changes: Iterable[Change], target: Target) -> str | None:
     """Return why the API server of ``target`` rejects the first change that it does not accept.
 
-    The changes are applied in their order; None if all are accepted. Raises PatchError if one
-    does not apply.
+    The changes are applied in their order. Return None if all are accepted. Raises PatchError if
+    one does not apply.
     """
     for change in changes:
         changed_state = apply(state, (change,))

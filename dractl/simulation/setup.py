@@ -113,8 +113,8 @@ class Setup(Struct, frozen=True):
 
     @property
     def deleted_pod_count(self) -> int:
-        """The number of pods that the change deletes, and the most that may have to be created for
-        them.
+        """The number of pods that the change deletes. At most as many are created in their
+        place.
         """
         return sum(len(pods.deleted) for pods in self.workloads.values())
 

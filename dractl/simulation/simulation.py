@@ -314,7 +314,7 @@ class Simulation(Struct):
         """Return the cluster in which the created pods behind the subject in the queue have been
         tried.
 
-        None if the subject does not run, or if no created pod waits.
+        Return None if the subject does not run, or if no created pod waits.
         """
         if not self.subject_runs or not self.created_uids:
             return None

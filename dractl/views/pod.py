@@ -140,12 +140,14 @@ class Pod(View):
 
     @cached_property
     def image_names(self) -> frozenset[str]:
-        """The last parts of the paths of its images, without registry, tag and digest."""
+        """The names of its images: the last part of each path, without registry, tag and digest."""
         return frozenset(name for name, _ in self.image_tags)
 
     @cached_property
     def image_tags(self) -> tuple[tuple[str, str], ...]:
-        """The last parts of the paths of its images, each with its tag; "" if there is no tag."""
+        """The names of its images, as in :attr:`image_names`, each with its tag; "" if there is no
+        tag.
+        """
         images = (text_at(container, "image") for container in self.containers)
         parts = (image.partition("@")[0].rpartition("/")[2].partition(":") for image in images)
         return tuple((name, tag) for name, _, tag in parts)

@@ -459,7 +459,7 @@ def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target
 
 
 def _lint_or_edit(job: Job, edits: EditOptions, targets: Sequence[Target]) -> EditOutcome:
-    """Return the report, after the fixes or comments if they are requested; a diff writes none."""
+    """Return the report after the requested fixes or comments, which are not written for a diff."""
     if not edits.is_requested:
         return EditOutcome(job.lint_releases(targets), [], [])
     outcome = _apply_edits(job, edits)

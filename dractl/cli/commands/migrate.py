@@ -214,7 +214,9 @@ class _Reader(Struct, frozen=True):
         return [entry.path for entry in entries if isinstance(entry, Entry)]
 
     def _list_unrendered(self, made: Inputs) -> Iterator[Skipped]:
-        """Yield the templates about device plugins of which a chart makes nothing."""
+        """Yield the chart templates that mention device plugins and from which no object is
+        rendered.
+        """
         templates = [path for path in self._files if chart_of(path) is not None]
         used = {item.file for item in made.documents}
         used |= {item.file for item in made.broken} | {item.file for item in made.skipped}
@@ -342,7 +344,9 @@ def _report_changes(
 
 
 def _join_files(changes: Sequence[FileChange]) -> str:
-    """Return the converted files; of several, a comment names each, as in the output of helm."""
+    """Return the converted files as one text. If there are several, a comment names each, as in the
+    output of helm.
+    """
     texts = {change.name: decode(change.after) for change in changes}
     if len(texts) == 1:
         return "".join(texts.values())

@@ -43,7 +43,7 @@ class Refusal(Struct, frozen=True):
     """The explanation of a message, with advice."""
 
     id: str
-    """The entry's name in its file."""
+    """The name of the entry in the file of facts."""
     blames: Blame
     driver: str
     """The driver that refuses; "" if that is not known."""
@@ -113,7 +113,9 @@ def explain_runtime_words(words: str, refused: RefusedPod) -> Refusal | None:
 
 
 def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact]) -> Refusal | None:
-    """Return the explanation of a message by the first fact that matches; None if none does."""
+    """Return the explanation of a message by the first fact that matches; None if no fact
+    matches.
+    """
     faults = tuple(NextStep(fault.sentence) for fault in _find_faults(words, refused))
     match = match_words(words, facts, _types_of_devices(refused))
     if match is None:

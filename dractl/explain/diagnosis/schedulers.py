@@ -70,7 +70,7 @@ def _refusal(case: Case, scheduler: PodScheduler) -> str:
 
 
 def _targets(scheduler: PodScheduler) -> tuple[str, ...]:
-    """Return the workloads that run a scheduler; without them in the input, its pods."""
+    """Return the workloads that run a scheduler, or its pods if the input lacks the workloads."""
     targets = dict.fromkeys(workload.target for workload in scheduler.workloads)
     workloads = tuple(target for target in targets if not target.startswith("Pod/"))
     return workloads or tuple(targets)

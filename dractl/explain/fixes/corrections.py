@@ -45,7 +45,7 @@ class Rewrite(Struct, frozen=True):
     """True if it names a product with a similar name but other numbers."""
 
     def apply_to(self, whole: str, part: Excerpt) -> Rewrite:
-        """Return the edit of the whole expression that makes this edit of its condition."""
+        """Return this rewrite of a condition ``part`` as a rewrite of the whole expression."""
         return replace(self, text=whole[: part.start] + self.text + whole[part.end :])
 
 

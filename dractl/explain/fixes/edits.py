@@ -56,8 +56,8 @@ def move_operation(
     """Translate an operation on ``source`` into one on ``target``, which has the same fields below
     ``prefix``.
 
-    Entries of lists are found by their names. None if ``target`` lacks the value that would be
-    removed, replaced or moved.
+    Entries of lists are found by their names. Return None if ``target`` lacks the value that would
+    be removed, replaced or moved.
     """
     location = _locate(parse_pointer(str(operation["path"])), source, target, prefix)
     if location is None:

@@ -28,7 +28,7 @@ _NOT_READY_TAINTS = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-r
 
 
 def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterator[Candidate]:
-    """Uncordon a node, with the taint of its cordon."""
+    """Uncordon a node, and remove the taint of its cordon."""
     operations = [remove(("spec", "unschedulable"))]
     cordon = [taint for taint in verdict.node.taints if taint.key == _CORDON_TAINT]
     if cordon:
@@ -43,7 +43,7 @@ def uncordon(problem: FixProblem, verdict: NodeVerdict, _: Rejection) -> Iterato
 
 
 def _name_similar_nodes(problem: FixProblem, verdict: NodeVerdict) -> str:
-    """Name the other nodes with fitting devices that the same filter rejects alike."""
+    """Name the other nodes with fitting devices that the same filter rejects in the same words."""
     similar_nodes = [
         other.name
         for other in problem.case.attempt.nodes

@@ -486,7 +486,7 @@ def release_shared_claim(problem: FixProblem) -> Iterator[Candidate]:
 def _end_users(
     problem: FixProblem, choices: Sequence[Sequence[str]], aspect: str, effect: str = ""
 ) -> Iterator[Candidate]:
-    """End the first of several groups of a claim's users that can end."""
+    """End the first group of a claim's users that can end."""
     endings = (problem.owners.plan_ending(users) for users in choices)
     ending = next((ending for ending in endings if ending is not None), None)
     if ending is not None:

@@ -80,8 +80,8 @@ def _simulate(
 ) -> SimulationResult | None:
     """Simulate the cluster after a candidate.
 
-    None for subjects other than pods, and for workloads of kinds whose controllers are not known:
-    for these, only the pod by itself can be judged.
+    Return None for subjects other than pods, and for workloads of unknown controllers: only their
+    pod by itself can be judged.
     """
     question = problem.subject_question
     pod = problem.state.get("Pod", question.key)

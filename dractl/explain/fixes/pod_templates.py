@@ -12,7 +12,7 @@ from dractl.views import Pod, Workload
 
 _TEMPLATE_POINTER = "/spec/template"
 _TEMPLATE_PATH = ("spec", "template")
-# Kinds that replace their pods when the pod template changes; these end broken pods first.
+# Kinds that replace their pods when the pod template changes. They end broken pods first.
 _ROLLOUT_KINDS = ("Deployment", "DaemonSet")
 
 
@@ -53,8 +53,8 @@ def pods_to_recreate(state: ClusterState, question: Question, change: Patch) -> 
 def move_to_template(state: ClusterState, key: Key, patch: Patch) -> Patch | None:
     """Return a patch of a pod as a patch of the object in which a person writes the pod.
 
-    That is the pod template of its workload, or the pod itself. None if the template lacks the
-    changed part: a controller or admission put it into the pod, and would do so again (the
+    That is the pod template of its workload, or the pod itself. Return None if the template lacks
+    the changed part: a controller or admission put it into the pod, and would do so again (the
     DaemonSet controller's affinity, a RuntimeClass's nodeSelector).
     """
     pod = state.get("Pod", key)

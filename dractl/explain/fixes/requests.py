@@ -300,7 +300,7 @@ def _largest_allowed(
 ) -> Quantity | None:
     """Return the largest amount up to a limit that a request policy allows.
 
-    None if it allows no such amount, or has no bound.
+    Return None if it allows no such amount, or has no bound.
     """
     if policy is None or (policy.valid_range is None and not policy.valid_values):
         return limit

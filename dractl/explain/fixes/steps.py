@@ -81,7 +81,7 @@ def _creates_pods(change: Change) -> bool:
 
 
 class _Script(Struct):
-    """The commands for some changes, in the order in which they are safe."""
+    """The commands for some changes, in a safe order."""
 
     state: ClusterState
     """The cluster as it is."""
@@ -164,7 +164,7 @@ def find_manual_edit(
 ) -> str | None:
     """Return the object whose manifest somebody has to change and recreate.
 
-    The object is ``Kind namespace/name``. None if commands can apply the changes.
+    The object is ``Kind namespace/name``. Return None if commands can apply the changes.
     """
     owners = (
         _manifest_owner(state, question, change.target)

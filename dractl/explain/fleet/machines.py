@@ -525,7 +525,7 @@ def labels_for_selector(
 ) -> tuple[RequiredLabel, ...] | None:
     """Return the labels that a node needs for the first term that it can meet.
 
-    None if it can meet no term.
+    Return None if it can meet no term.
     """
     return next(
         (

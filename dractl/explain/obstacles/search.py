@@ -57,7 +57,7 @@ from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Node, Pod
 
 MAX_STOPS = 8
-"""The number of rounds in which stops are lifted; each round may reveal others."""
+"""The number of rounds in which stops are lifted; each round may reveal further stops."""
 MAX_FILTER_ROUNDS = 4
 MAX_NODE_GROUPS = 5
 """The number of groups of nodes on which obstacles are computed, the nearest groups first."""
