@@ -18,7 +18,7 @@ UNALIGNED = "not aligned"
 """The alignment of devices that share neither a published PCIe root nor a published NUMA node."""
 
 UNKNOWN_ALIGNMENT = "alignment unknown: no document says where the devices are"
-"""The alignment of such devices on a described machine whose wiring is unknown."""
+"""Takes the place of :data:`UNALIGNED` on a described machine whose wiring is unknown."""
 
 ATTRIBUTES: Mapping[Constraint | None, str] = {"pcieRoot": PCIE_ROOT, "numaNode": NUMA_NODE}
 """The attributes that the constraints of shapes compare."""
@@ -222,8 +222,9 @@ def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iter
 def _propose_unequal_groups(
     shape: Shape, kinds: Mapping[str, DeviceKind]
 ) -> Iterator[_RequestGroups]:
-    """Yield groups on one root, as many as there are devices of every kind, the largest groups
-    first.
+    """Yield groups that are each on one PCIe root, and the remaining requests.
+
+    There are as many groups as devices of the kind with the fewest; the largest groups come first.
     """
     times = min(shape.counts.values())
     for size in range(max(shape.counts.values()) // times, 0, -1):

@@ -243,8 +243,8 @@ def _place_members(
 
 
 def gang_remarks(group: GangGroup) -> Iterator[str]:
-    """Yield remarks on those features of a group that were not checked, for a pod that does not
-    wait for its group.
+    """Yield remarks on the features of a group that were not checked, if the pod does not wait for
+    its group.
     """
     name = group.name.replace("/", " ", 1)
     if group.value is None:

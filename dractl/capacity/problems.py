@@ -90,7 +90,7 @@ def _check_ended_pods(
 ) -> Iterator[Problem]:
     """Report a claim whose pods have all ended or are gone.
 
-    As long as one pod runs, it rightly holds the devices.
+    As long as one pod runs, the claim rightly holds the devices.
     """
     names = [user.name for user in users if user.resource == "pods"]
     if not names or len(names) < len(users):

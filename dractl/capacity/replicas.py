@@ -166,8 +166,8 @@ def _place_equal_pods(
 def _place_each_alternative(
     subject: Copies, count: int, features: Features, progress: Callable[[str], None]
 ) -> list[AlternativeFit]:
-    """Place the pods with only one alternative, for each alternative of each request that has
-    several.
+    """Place the pods once for each alternative of a request that has several, with this one
+    alone.
     """
     fits = []
     pod = Pod(subject.pod)

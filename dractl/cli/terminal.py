@@ -173,8 +173,8 @@ _COMMAND = re.compile(
     r"|kubectl (?:annotate|api|apply|auth|config|cordon|create|delete|describe|dra|drain|edit|exec"
     r"|explain|get|label|logs|patch|replace|rollout|scale|taint|uncordon|version|wait))\b[^;]*"
 )
-"""Commands in a message: a line break in one would be copied along with it. `kubectl cannot reach
-the cluster` is none.
+"""Commands in a message: a line break in a command would be copied with it. `kubectl cannot reach
+the cluster` is no command.
 """
 
 
@@ -228,8 +228,8 @@ _ASIDES: dict[str, None] = {}
 class _Progress:
     """The line that shows the current step.
 
-    A timer makes it appear once the run has taken a second in total: the long step may be a single
-    one. Later steps of such a run appear at once, except steps of a tenth of a second.
+    A timer makes it appear once the run has taken a second in total, since a single step may take
+    long. Later steps of such a run appear at once, unless they end within a tenth of a second.
     """
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ class _Progress:
             self.timer.start()
 
     def _patience(self) -> float:
-        """Return the seconds until the line appears, the time of earlier steps deducted."""
+        """Return the seconds until the line appears, less the time of earlier steps."""
         now = time.monotonic()
         if self.began is None:
             self.began = now
@@ -310,7 +310,8 @@ def progress() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the current step, once the work has taken a second.
 
     The next step replaces it on its line of standard error, and the line disappears at the end of
-    the block. It is shown only on a terminal, cut to its width, and not with ``--quiet``.
+    the block. The step is shown only on a terminal, cut to the terminal's width, and not with
+    ``--quiet``.
     """
     try:
         yield _show_step

@@ -35,8 +35,8 @@ class _Version(Struct, frozen=True):
 
 
 class DerivedValues:
-    """The values computed from the objects of a cluster, and from the objects of all clusters that
-    changes made of it.
+    """The values computed from the objects of a cluster, and of all clusters that changes produce
+    from it.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class DerivedValues:
         return result
 
     def from_object(self, key: Hashable, source: object, compute: Callable[[], T]) -> T:
-        """Return the value of ``key`` for a single object, which is computed once."""
+        """Return the value of ``key`` for a single object; the value is computed once."""
         values = self.by_object(key)
         entry = values.get(id(source))
         if entry is not None and entry[0] is source:
@@ -77,10 +77,10 @@ class DerivedValues:
         return value
 
     def from_change(self, state: T, change: Hashable, make: Callable[[], T]) -> T:
-        """Return the state that a change makes of another state.
+        """Return the state after a change of another state.
 
-        The same change of the same state gives the same state, so that the values that are derived
-        from it are computed once for all subjects.
+        The same change of the same state always returns the same object, so values derived from it
+        are computed once for all subjects.
         """
         states, key = self._changed_states, (id(state), change)
         entry = states.pop(key, None)
@@ -176,8 +176,8 @@ def _name_of(compute: Callable[..., object]) -> str:
 def update_from(
     *kinds: str,
 ) -> Callable[[Callable[Concatenate[S, Any, P], T]], Callable[Concatenate[S, P], T]]:
-    """Decorate a function like :func:`derive_from` that also receives one of its earlier values,
-    for other objects, or None.
+    """Decorate a function as :func:`derive_from` does. The function also receives one of its
+    earlier values, for other objects, or None.
 
     It may reuse the parts of that value that are still valid, and must return the same result as
     without it.

@@ -3,7 +3,7 @@ the Deployments that it makes.
 
 A driver is recognised by its own name in a pod template (an argument, an environment variable, the
 folder of its socket), or else by its image in the facts, but never by the name of a DaemonSet
-alone. An unknown driver is searched for on the nodes for which it publishes.
+alone. The workloads of an unknown driver are searched for on the nodes for which it publishes.
 """
 
 import re

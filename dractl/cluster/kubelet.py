@@ -62,7 +62,8 @@ class PrepareFailure(Struct, frozen=True):
     def claim(self) -> str:
         """The name of the claim that the driver refuses; "" if the kubelet does not name it.
 
-        Kubelets up to 1.33 write its namespace before it (kubernetes/kubernetes#124090).
+        Kubelets up to 1.33 write the claim's namespace before its name
+        (kubernetes/kubernetes#124090).
         """
         match = _FAILED_CLAIM.search(self.words)
         return match["claim"].rpartition("/")[2] if match is not None else ""

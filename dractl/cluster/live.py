@@ -81,7 +81,7 @@ class _Call(Struct, frozen=True):
         return frozenset(resource.plural for resource in self.resources)
 
     def command(self, namespace: str | None = None) -> list[str]:
-        """Return the kubectl command that reads them in a namespace, or everywhere."""
+        """Return the kubectl command that reads the resources in a namespace, or everywhere."""
         names = ",".join(resource.name for resource in self.resources)
         return kubectl.build_get(names, namespace, *self.options)
 
@@ -386,9 +386,9 @@ class _Reading(Struct, frozen=True):
     def reread_inconsistent(self) -> None:
         """Read pods and claims once more if a pod names a claim that was not listed.
 
-        The claim may have been created between the calls that list them. Now one call of kubectl
-        reads both, the pods first. If claims are still missing, pods that are gone by then are left
-        out, since claims are deleted with their pods.
+        The claim may have been created between the calls that list them. This time, one call of
+        kubectl reads both, the pods first. If claims are still missing, pods that are gone by then
+        are left out, since claims are deleted with their pods.
         """
         unread_kinds = {resource.kind for resource in self.unread}
         if not self._pods_with_missing_claims() or unread_kinds & {"Pod", "ResourceClaim"}:
@@ -593,8 +593,8 @@ class _Reading(Struct, frozen=True):
         return any(pod.is_pending and pod.claim_references for pod in pods)
 
     def read_driver_objects(self) -> None:
-        """Read the drivers' objects about claims that the kubelet cannot prepare, if there are
-        any.
+        """Read the drivers' objects about claims, if there are claims that the kubelet cannot
+        prepare.
         """
         drivers = list_failing_drivers(ClusterState(self.kinds))
         for kind, resource in list_objects(drivers).items():
@@ -652,8 +652,8 @@ class _Reading(Struct, frozen=True):
 
 
 def _is_always_read(kind: str, api_version: str) -> bool:
-    """Return True for a kind that is read in every cluster; if the state lacks it, reading it was
-    refused, or it does not exist.
+    """Return True for a kind that is read in every cluster. If the state lacks such a kind, reading
+    it was refused, or it does not exist.
     """
     group = api_version.rpartition("/")[0]
     return any(

@@ -54,8 +54,8 @@ def read_platform(login: Login, progress: Callable[[str], None]) -> PlatformObje
 
 
 def _concerns_claims(value: Raw) -> bool:
-    """Return False for the definition of a custom resource whose program reads no claims: clusters
-    have hundreds of them, with long schemas.
+    """Return False for the definition of a custom resource whose program reads no claims. Clusters
+    have hundreds of such definitions, with long schemas.
     """
     return value.get("kind") != DEFINITION or any(
         defines_kind_of(value, program) for program in helpers().programs

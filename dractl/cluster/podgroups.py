@@ -113,7 +113,7 @@ class GroupClaim(Struct, frozen=True):
 
 
 def claims_of_group(state: ClusterState, pod: Pod) -> dict[str, GroupClaim]:
-    """Return the claims that a pod shares with its PodGroup, by the pod's name for each.
+    """Return the claims that a pod shares with its PodGroup, by the names that the pod gives them.
 
     An entry of ``spec.resourceClaims`` refers to the group's claim if its name and template are the
     same as in the group (gate DRAWorkloadResourceClaims; dynamic-resource-allocation/resourceclaim

@@ -165,15 +165,15 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def may_run(self) -> bool:
-        """True if the scheduler runs, or dractl knows it and it may run: its pods are then left to
-        it.
+        """True if the scheduler runs, or dractl knows it and it may run: dractl then leaves its
+        pods to it.
         """
         return self.runs is True or self.facts is not None
 
     @property
     def is_kube_scheduler(self) -> bool:
-        """True if kube-scheduler's verdict is its verdict: it is a profile or a workload of
-        kube-scheduler itself, not of a scheduler that is built on it.
+        """True if it decides as kube-scheduler does: it is a profile or a workload of
+        kube-scheduler itself, not of a scheduler that is built on kube-scheduler.
         """
         if self.is_default:
             return True
@@ -251,8 +251,8 @@ def as_default(state: ClusterState, name: str) -> ClusterState:
 
 
 def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
-    """Return objects of a kind without a scheduler's name in their pod specs; None if none has
-    it.
+    """Return objects without a scheduler's name in their pod specs; None if no object has the
+    name.
     """
     changed: dict[Key, Raw] = {}
     for key, value in objects.items():
@@ -351,7 +351,7 @@ def _workload_names(kind: str, name: str) -> Iterator[str]:
 
 
 def _argument_names(words: Sequence[str]) -> Iterator[str]:
-    """Yield those parts of a command line in which people write a kube-scheduler's name."""
+    """Yield the parts of a command line in which people write a kube-scheduler's name."""
     yield from _options(words, "--leader-elect-resource-name")
     for path in _options(words, "--config"):
         yield from (part.partition(".")[0] for part in path.split("/") if part)

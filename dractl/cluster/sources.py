@@ -90,7 +90,7 @@ def read_state(
 
 
 def make_state(inputs: Inputs, namespace: str | None = None) -> ClusterState:
-    """Return the state of an input, with the files that were not rendered in its coverage."""
+    """Return the state of an input. Its coverage names the files that were not rendered."""
     state = ClusterState.from_documents(inputs.documents, namespace=namespace)
     rows = list_unread_files(inputs)
     return state.with_unrendered(rows) if rows else state

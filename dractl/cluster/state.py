@@ -155,7 +155,9 @@ class ClusterState:
         self.files: Mapping[int, str] = files or {}
         """The file that an object was read from, by the identity of the object."""
         self.cache = DerivedValues() if cache is None else cache
-        """The values computed from objects, shared by all states that are made from one."""
+        """The values computed from objects, shared by all states that are made from the same
+        one.
+        """
 
     @classmethod
     def from_documents(
@@ -286,7 +288,7 @@ class ClusterState:
         return self._copy_with({**self._kinds, **kinds})
 
     def with_edited(self, kind: str, edited: Mapping[Key, Raw]) -> ClusterState:
-        """Return the state with edited contents of objects, which keep the names of their files."""
+        """Return the state with edited objects. They keep the names of their files."""
         before = self.objects(kind)
         state = self.with_objects({kind: edited})
         names = {
@@ -298,7 +300,7 @@ class ClusterState:
         return state
 
     def with_unrendered(self, rows: tuple[Unread, ...]) -> ClusterState:
-        """Return the state with the files that were not rendered in its coverage."""
+        """Return the state whose coverage also names the files that were not rendered."""
         state = self._copy_with(self._kinds)
         state.coverage = replace(self.coverage, unrendered=(*self.coverage.unrendered, *rows))
         return state

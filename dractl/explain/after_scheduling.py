@@ -495,8 +495,8 @@ def _injection_cause(
 
 
 def _find_reboot(placed: PlacedPod) -> str:
-    """Return the time at which the node was rebooted since the pod got its devices; "" if no event
-    of its kubelet says so (kubernetes pkg/kubelet/kubelet_node_status.go, NodeRebooted).
+    """Return the time of a reboot of the node after the pod got its devices; "" if no event of its
+    kubelet says so (kubernetes pkg/kubelet/kubelet_node_status.go, NodeRebooted).
     """
     state, node = placed.state, placed.pod.node_name
     reboots = (
@@ -756,8 +756,8 @@ def _node_readiness_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
-    """Return the cause for a kubelet that has been silent about a pod for longer than the step
-    takes.
+    """Return the cause for a kubelet that has been silent about a pod for longer than its current
+    step takes.
     """
     pod, now = placed.pod, read_time(placed.state)
     scheduled = parse_timestamp(

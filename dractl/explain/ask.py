@@ -126,7 +126,7 @@ def find_subjects(
 
 
 def _no_pods_error(state: ClusterState, subject: Question) -> InputError:
-    """Return the error for an object without pods and without a template of any.
+    """Return the error for an object without pods and without a pod template.
 
     A PodGroup names no pods: they name it in ``spec.schedulingGroup`` (kubernetes,
     staging/src/k8s.io/api/core/v1/types.go, PodSchedulingGroup).

@@ -216,7 +216,7 @@ def _cause_on_named_node(cause: Cause, findings: Sequence[NodeFindings]) -> Caus
 
 
 def _names_one_node(cause: Cause, findings: Sequence[NodeFindings], total: int) -> bool:
-    """Return True if the cause holds on some nodes only, or its numbers are those of one node. The
+    """Return True if the cause holds on some nodes only, or has the numbers of one node only. The
     headline then names that node.
     """
     if (

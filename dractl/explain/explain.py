@@ -198,8 +198,8 @@ class Explainer:
         )
 
     def _device_plugin_notes(self, case: Case | None) -> list[str]:
-        """Return notes on devices of the fitting nodes that device plugins have handed out, which
-        kube-scheduler does not see.
+        """Return notes on devices of the fitting nodes that device plugins have handed out.
+        kube-scheduler does not see that they are in use.
         """
         fitting = (
             {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()

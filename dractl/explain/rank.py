@@ -21,7 +21,7 @@ from dractl.scheduler.rejection import Rejection
 
 MIN_NODES_FOR_MAJORITY = 10
 MAJORITY = 0.8
-"""A cause on at least this share of many nodes comes before causes on the others."""
+"""A cause on at least this share of many nodes comes before causes on the other nodes."""
 MIN_MIXED_CAUSES = 4
 """At least this number of different causes, each on few nodes, are reported as mixed."""
 
@@ -96,7 +96,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
         hardest = _hardest(node)
         for position, cause in enumerate(node.causes):
             if cause.refs and node.name in excluded:
-                continue  # the pod excludes this node, so it does not want its devices
+                continue  # the pod excludes this node, so its devices do not matter
             key = cause.key
             combine = merge_into if node.name in excluded else merge
             merged[key] = combine(merged[key], cause) if key in merged else cause

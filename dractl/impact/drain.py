@@ -43,7 +43,7 @@ class _Drain(Struct, frozen=True):
 
     @property
     def refused(self) -> list[str]:
-        """The pods because of which kubectl evicts no pod of the node."""
+        """The pods that make kubectl refuse to evict any pod of the node."""
         return [impact.name for impact in self.fixed.values() if _is_refused(impact)]
 
 

@@ -1,8 +1,8 @@
 """The pods that the device taint eviction controller deletes, and when.
 
-Upstream: kubernetes pkg/controller/devicetainteviction/device_taint_eviction.go. It deletes pods
-itself, without the eviction API: PodDisruptionBudgets do not count. It checks the allocation of a
-claim, not its requests, and only the effect NoExecute.
+Upstream: kubernetes pkg/controller/devicetainteviction/device_taint_eviction.go. The controller
+deletes pods itself, without the eviction API: PodDisruptionBudgets do not count. It checks the
+allocation of a claim, not its requests, and only the effect NoExecute.
 """
 
 from collections.abc import Iterable, Iterator
@@ -93,7 +93,7 @@ class EvictionController:
         """Yield the claims of a pod that the controller checks, which are the claims reserved for
         the pod.
 
-        Up to 1.37.1, it ignores the claim for extended resources.
+        Up to 1.37.1, the controller ignores the claim for extended resources.
         """
         namespace = pod.key[0]
         generated = dict(pod.claim_statuses)

@@ -32,7 +32,7 @@ class DeviceChange(Struct, frozen=True):
     before: DeviceState | None
     """The state before the change; None if neither a slice nor a claim had the device."""
     after: DeviceState | None
-    """The state after the change; None if neither a slice nor a claim has the device then."""
+    """The state after the change; None if neither a slice nor a claim has the device any more."""
 
 
 class PodImpact(Struct, frozen=True):
@@ -51,9 +51,7 @@ class PodImpact(Struct, frozen=True):
     deleted.
     """
     fits: str | None = None
-    """The node of the pod that the owner creates as a replacement; None if that pod gets no
-    node.
-    """
+    """The node of the successor that the owner creates; None if the successor gets no node."""
 
     @property
     def name(self) -> str:

@@ -119,7 +119,7 @@ class Landscape:
         return {node: tuple(members) for node, members in units.items()}
 
     def client(self, pod: Pod) -> Client:
-        """Return a pod in the form of a pod that needs a place."""
+        """Return a pod as a :class:`Client`."""
         identity = pod.key if _depends_on_others(pod) else ""
         key = pod.key[0], pod.scheduling_key, identity
         return Client(pod, self._kinds.setdefault(key, len(self._kinds)))
@@ -278,7 +278,7 @@ class Landscape:
         return Counter(device.driver for device in self._holdings.get(pod.key, ()))
 
     def list_held_devices(self, unit: Unit, node: str) -> frozenset[DeviceID]:
-        """Return the devices that the pods of a unit on a node hold."""
+        """Return the devices that a unit's pods on a node hold."""
         held = [self._holdings.get(p.key, frozenset()) for p in unit.pods if p.node_name == node]
         return frozenset[DeviceID]().union(*held)
 
@@ -365,7 +365,7 @@ class Landscape:
 def unbind(pod: Pod) -> Raw:
     """Return a pod as its owner creates it again: without a node and a status.
 
-    All have one name, so that the allocator's verdicts are shared among pods with equal claims.
+    All such pods have one name, so pods with equal claims share the allocator's verdicts.
     """
     spec = {key: value for key, value in pod.spec.items() if key != "nodeName"}
     metadata = {**pod.metadata, "name": "pod", "namespace": pod.key[0]}

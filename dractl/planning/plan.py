@@ -22,7 +22,7 @@ class Step(Struct, frozen=True):
     """The node that the pod leaves."""
 
     target: str
-    """The next node of the pod, "" if it ends without a new one."""
+    """The next node of the pod, "" if the pod ends and gets no other node."""
 
     cordon: tuple[str, ...] = ()
     """The nodes that are cordoned until the new pod has its node."""

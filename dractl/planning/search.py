@@ -186,7 +186,7 @@ class Search:
         return (untouched | fitting) - {item.forbidden}
 
     def _sort_nodes(self, nodes: frozenset[str], layout: Layout) -> list[str]:
-        """Return nodes in an order that begins with nodes to or from which no other pod moves."""
+        """Sort nodes; nodes to or from which no other pod moves come first."""
         touched = layout.touched
         return sorted(nodes, key=lambda node: (node in touched, node))
 

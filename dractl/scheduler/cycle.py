@@ -285,9 +285,7 @@ def _fatal_text(verdict: NodeVerdict) -> str:
 
 
 def is_fatal(features: Features, verdict: Verdict | None) -> bool:
-    """Decide whether a verdict ends the attempt for all nodes; from 1.36 on a search that times out
-    does.
-    """
+    """Decide whether a verdict ends the attempt for all nodes. From 1.36 on, a timeout ends it."""
     if isinstance(verdict, Fatal):
         return True
     return verdict is not None and verdict.times_out and features.has("timeout-is-fatal")

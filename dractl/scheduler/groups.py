@@ -184,7 +184,7 @@ class _NodeReach(Struct, frozen=True):
     """The feature gates that its kubelet declares."""
     is_single: bool
     """True if the verdict may depend on any label of the node, or on the devices in use on other
-    nodes, so that it is a group of its own.
+    nodes, so that the node is a group of its own.
     """
 
 

@@ -178,7 +178,7 @@ class _PreEnqueue:
     # -- claims that exist -----------------------------------------------------------------------
 
     def _look_up_generated(self, name: str, template: str) -> _Resolution:
-        """Look up the claim that its controller has made from a template."""
+        """Look up the claim that the claim controller has made from a template."""
         statuses = {
             status.name: status.resource_claim_name
             for status in self.pod.status.resource_claim_statuses
@@ -276,8 +276,8 @@ class _PreEnqueue:
         return _Resolution(pod_claim, tuple(refusals))
 
     def _share(self, name: str, template: str, shared: GroupClaim) -> _Resolution:
-        """Return the claim that all pods of a PodGroup share, in its existing form, or in the form
-        in which its controller would make it.
+        """Return the claim that all pods of a PodGroup share, as it exists, or as its controller
+        would make it.
         """
         claim_name, group = shared.name, shared.group
         if self.state.get("ResourceClaim", (self.namespace, claim_name)) is not None:

@@ -128,9 +128,8 @@ def _first_rejection_without(
 
 
 def _budget_violations(budgets: Sequence[DisruptionBudget], pods: Sequence[Pod]) -> list[Pod]:
-    """Return the pods whose eviction, one after the other, violates a budget.
-
-    filterPodsWithPDBViolation.
+    """Return the pods whose eviction violates a budget, if the pods are evicted one after the other
+    (filterPodsWithPDBViolation).
     """
     allowed = [budget.allowed_disruptions for budget in budgets]
     violations = []

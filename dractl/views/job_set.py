@@ -36,8 +36,8 @@ class JobSet(View):
 
     @property
     def has_failure_policy(self) -> bool:
-        """True if the JobSet has a failurePolicy, and so may restart after a failed Job; without
-        one it fails.
+        """True if the JobSet has a failurePolicy, and so may restart after a failed Job; without a
+        failurePolicy it fails.
         """
         return isinstance(self.spec.get("failurePolicy"), dict)
 

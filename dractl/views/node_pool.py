@@ -56,7 +56,7 @@ class NodePool(View):
 
     @cached_property
     def node_labels(self) -> Mapping[str, str]:
-        """Labels of its nodes, including the label with the name of the NodePool."""
+        """Labels of the nodes of the NodePool, including the label with its name."""
         labels = map_at(self.spec, "template", "metadata", "labels")
         return {**{key: str(value) for key, value in labels.items()}, POOL_LABEL: self.name}
 

@@ -330,7 +330,8 @@ class Pod(View):
 
     @property
     def leader_worker_group(self) -> tuple[str, str] | None:
-        """The LeaderWorkerSet of the pod and the index of its group in it; None if it has none.
+        """The LeaderWorkerSet of the pod, and the index of the pod's group in it; None if the pod
+        has none.
 
         sigs.k8s.io/lws api/leaderworkerset/v1.
         """

@@ -215,7 +215,7 @@ def _judge(
 
 
 def _reads_site_values(program: Program) -> bool:
-    """Return True, with a notice, if the expression reads a value that its site decides."""
+    """Return True, and print a notice, if the expression reads a value that the site decides."""
     from dractl.machines.site import list_site_reads
 
     reads = list_site_reads(program)

@@ -98,7 +98,7 @@ class InputOptions(OptionGroup, frozen=True):
     driver: Driver = None
 
     def check(self) -> None:
-        """Raise UsageError for options that cannot be combined, and for none at all."""
+        """Raise UsageError for options that cannot be combined, and if no option is given."""
         if self.cluster and self.slices:
             raise UsageError(
                 "--cluster and SLICES cannot be combined",

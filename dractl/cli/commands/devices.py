@@ -150,7 +150,7 @@ class InputOptions(OptionGroup, frozen=True):
 
 
 class MachineOptions(OptionGroup, frozen=True):
-    """Devices that are added to the cluster's, and the nodes and drivers that are listed."""
+    """Devices that are added to those of the cluster, and the nodes and drivers that are listed."""
 
     heading: ClassVar[str] = AGAINST
 

@@ -300,7 +300,7 @@ def _sysfs(sysfs_root: Path | None) -> SysRoot:
 
 
 def _cluster_checks(sysfs_root: Path | None) -> tuple[services.Check, ...]:
-    """Check the cluster, and before it this machine if it is one of the nodes."""
+    """Check the cluster. If this machine is one of its nodes, check the machine first."""
     from dractl.cluster.conformance import cluster_checks
     from dractl.inputs.kubectl import list_objects, list_served_resources
     from dractl.probes import services

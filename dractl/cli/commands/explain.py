@@ -428,7 +428,8 @@ def _make_explainer(cluster: Cluster, node: str | None) -> Explainer:
 def _explain_groups(
     explainer: Explainer, cluster: Cluster, questions: Sequence[Question]
 ) -> list[Group]:
-    """Explain the named workloads and gangs as wholes, or without names the workloads of manifests.
+    """Explain the named workloads and gangs as wholes. Without names, explain the workloads of
+    manifests.
 
     The list is empty if the user is not allowed to read their objects.
     """

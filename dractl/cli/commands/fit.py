@@ -348,7 +348,7 @@ def _count_copies(
     *,
     trust_slices: bool,
 ) -> list[_Count]:
-    """Count the copies of each subject, without the devices that device plugins have handed out
+    """Count the copies of each subject. Devices that device plugins have handed out do not count,
     unless ``trust_slices``.
     """
     trusting_fits = [

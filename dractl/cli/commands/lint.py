@@ -648,7 +648,9 @@ class Job(Struct, frozen=True):
         return self.rendering.deliveries(inputs, self.target, files, overlay)
 
     def lint_releases(self, targets: Sequence[Target]) -> Report:
-        """Report on one release, or on several and mark the findings of each."""
+        """Report on one or several releases. The findings of several are marked with their
+        release.
+        """
         reports = [replace(self, target=target).lint() for target in targets]
         return reports[0] if len(reports) == 1 else combine(reports)
 

@@ -192,7 +192,7 @@ class _Session:
 def _make_server(make: Callable[[], Editor], *, follows: bool) -> LanguageServer:
     """Make a server with the settings of the working directory.
 
-    With ``follows``, it changes to the editor's folder.
+    With ``follows``, the server changes to the editor's folder.
     """
     try:
         from lsprotocol import types

@@ -307,7 +307,7 @@ def expand_kind(words: list[str]) -> list[str]:
 
 
 def subject_names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the names among the arguments of a command, which are no files."""
+    """Return the arguments of a command that are names, not files."""
     return origins.classify_arguments(expand_kind(list(arguments)), (), ()).names
 
 

@@ -61,7 +61,9 @@ def render_machine(
 
 
 def parse_node(source: str) -> DescribedNode:
-    """Describe a node by a snapshot, which has its name, or by a line of ``--hardware``."""
+    """Describe a node from a snapshot, which has the node's name, or from a line of
+    ``--hardware``.
+    """
     if os.path.isfile(source) and not is_description(source):
         snapshot = read_node(None, Path(source))
         return DescribedNode((snapshot.host.name or node_name(source)).lower(), snapshot)
@@ -69,7 +71,7 @@ def parse_node(source: str) -> DescribedNode:
 
 
 def assume_site_values(state: ClusterState, slices: Iterable[Raw], target: Target) -> ClusterState:
-    """Leave out the conditions of selectors on values that described machines cannot know.
+    """Leave out the conditions of selectors on values that the site of a described machine decides.
 
     The selectors are tried on ``slices``. A note names the assumptions.
     """

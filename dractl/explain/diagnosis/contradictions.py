@@ -23,7 +23,7 @@ from dractl.objects import Raw, slice_of
 _MODEL_NAMES = frozenset(
     {"model", "productName", "product", "deviceName", "pciDevice", "pciVendor", "vendor", "type"}
 )
-"""The last parts of the names of attributes that identify the hardware of a device."""
+"""Attributes that identify the hardware of a device, by the last part of their name."""
 MAX_DEVICES_COMPARED = 512
 _OTHER_VALUES = {"false": True, "true": False}
 """The opposite value of a boolean, by the text of the boolean."""
@@ -38,7 +38,7 @@ class _Reading(Struct, frozen=True):
 
 
 def find_contradictions(case: Case, ranked: Sequence[Cause]) -> Iterator[Cause]:
-    """Yield attributes that keep devices from a selector and are probably wrong."""
+    """Yield attributes that exclude devices from a selector and are probably wrong."""
     for cause in ranked:
         if not isinstance(cause, SelectorFalse) or not cause.attribute or cause.have:
             continue

@@ -479,7 +479,7 @@ def _find_lost_nodes(
 
 
 def _node_exists(case: Case, node: str) -> bool:
-    """Return True if a node has that name, or a label with that value."""
+    """Return True if a node has the name ``node``, or a label with this value."""
     nodes = case.scheduler.snapshot.nodes
     return node in nodes or any(node in info.labels.values() for info in nodes.values())
 
@@ -742,8 +742,8 @@ def _find_old_revision(
 ) -> Iterator[Cause]:
     """Yield the cause for a pod that its StatefulSet or paused Deployment does not update.
 
-    With OrderedReady a StatefulSet returns at the first pod that is not ready, before it updates
-    any (kubernetes pkg/controller/statefulset). A paused Deployment updates no pod
+    With OrderedReady a StatefulSet stops at the first pod that is not ready, before it updates any
+    (kubernetes pkg/controller/statefulset). A paused Deployment updates no pod
     (pkg/controller/deployment/deployment_controller.go syncDeployment).
     """
     pod = case.pod

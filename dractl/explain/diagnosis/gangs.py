@@ -22,7 +22,7 @@ from dractl.views import Pod
 
 
 class GangDiagnosis(Struct, frozen=True):
-    """The causes that keep a pod's group from starting; it has none if the group can start."""
+    """The causes that keep a pod's group from starting; none if the group can start."""
 
     causes: tuple[Cause, ...] = ()
     """The group's own cause, then the causes of the pod at which the group stops."""

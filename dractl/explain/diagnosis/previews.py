@@ -17,8 +17,8 @@ from dractl.validation.violation import dot_path
 
 def find_doubts(case: Case) -> Iterator[str]:
     """Yield a sentence for each name that only the preview may know, and for each field of a
-    planned feature whose gate is on. Names are fields, values, and names in selectors. Their effect
-    in kube-scheduler is unknown.
+    planned feature whose gate is on. Such names are fields, values, and names in selectors. Their
+    effect in kube-scheduler is unknown.
     """
     features = case.scheduler.features
     target = Target(features.release, features.on)

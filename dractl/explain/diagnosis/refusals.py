@@ -51,7 +51,7 @@ class Refusal(Struct, frozen=True):
     """A clause; "" if it would add nothing to the message."""
     steps: tuple[NextStep, ...]
     waits_for: str = ""
-    """The prefix of the names of Deployments whose pods the driver waits for."""
+    """The driver waits for the pods of Deployments whose names begin with this prefix."""
 
 
 class RefusedPod(Struct, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ def explain_words(words: str, refused: RefusedPod, facts: Iterable[RefusalFact])
 
 
 def _find_faults(words: str, refused: RefusedPod) -> tuple[KnownFault, ...]:
-    """Return the known faults of the driver; if the message is of no driver, the faults of the
+    """Return the known faults of the driver; if the message is from no driver, the faults of the
     node.
     """
     if refused.driver:

@@ -59,7 +59,7 @@ def _replace_attribute(
 def _remove_constraint(
     claim: PodClaim, constraints: Sequence[EditablePart[Constraint]], index: int
 ) -> Candidate:
-    """Remove a constraint, with the list if it is the only one."""
+    """Remove a constraint, or the whole list if it is the only one."""
     constraint = constraints[index]
     path = constraint.part.path if len(constraints) > 1 else constraint.part.path[:-1]
     operations = (remove(path), *_remove_unused_attributes(claim, constraints, index))

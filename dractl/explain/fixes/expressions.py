@@ -98,7 +98,7 @@ def _remove_selector(
     *,
     is_only: bool,
 ) -> Candidate:
-    """Remove a selector, with the list if it is the only one."""
+    """Remove a selector, or the whole list if it is the only one."""
     return Candidate(
         f"remove the selector {format_expression(text)} from {problem.request_name(request.ref)}",
         (editable.remove(("selectors", *(() if is_only else (index,)))),),

@@ -42,7 +42,7 @@ def predict_outlook(
 ) -> Outlook:
     """Simulate a candidate after which the pod on its own fits on ``nodes``.
 
-    ``changes`` are its changes to the objects in which people write them.
+    ``changes`` are the candidate's changes, made in the objects that people write.
     """
     for change in candidate.chance:
         simulation = _simulate(problem, candidate, (change, *changes), nodes)

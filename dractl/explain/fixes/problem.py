@@ -158,7 +158,7 @@ class FixProblem(Struct, frozen=True):
         return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
 
     def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
-        """Return the entry of the pod's ``spec.resourceClaims`` with a name, after its index."""
+        """Return the index and the entry with this name in the pod's ``spec.resourceClaims``."""
         pod = self.question.pod
         entries = enumerate(zip(pod.claim_references, pod.claim_entries, strict=True))
         return next(((i, entry) for i, (r, entry) in entries if r.name == pod_claim), None)

@@ -203,7 +203,7 @@ def set_strategy(problem: FixProblem, deployment: str, strategy: Mapping[str, An
 
 @fix_for(OwnReplicas)
 def await_turn(problem: FixProblem, cause: OwnReplicas) -> Iterator[Candidate]:
-    """Wait for pods of the same Job, or an earlier one of its CronJob, to free the devices."""
+    """Wait for pods of the same Job, or of an earlier Job of its CronJob, to free the devices."""
     if not cause.ends:
         return
     for position, name in enumerate(cause.pods):

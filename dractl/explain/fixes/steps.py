@@ -408,7 +408,7 @@ def recreate_pods(state: ClusterState, owner: str, pods: Sequence[Key]) -> Itera
 
 
 def _merge_pod_deletions(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands with those that end pods last, and name each pod once."""
+    """Yield the commands; commands that end pods come last and name each pod once."""
     delete = "kubectl delete pod "
     pods_by_namespace: dict[str, dict[str, None]] = {}
     restarts = []

@@ -24,7 +24,7 @@ from dractl.objects import Raw
 from dractl.views import Pod, Workload
 
 MAX_REPLICAS = 10_000  # the maximum number of replicas of one template that are placed
-# A DaemonSet has one pod per node, so it is not asked how many of its pods fit.
+# A DaemonSet has one pod per node, so the number of its pods that fit is not computed.
 _DAEMON_SET = "DaemonSet"
 
 

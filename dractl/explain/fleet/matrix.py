@@ -27,7 +27,7 @@ class Cell(Struct, frozen=True):
     code: str
     """``fits``, or the code of the first reason."""
     serves: bool
-    """The subject fits, and no autoscaler that was asked refuses the machine."""
+    """True if the subject fits, and no autoscaler that was asked refuses the machine."""
     is_conditional: bool = False
     """True if the answer holds only on some nodes, or if a part of it was not judged."""
     is_undecided: bool = False

@@ -177,7 +177,7 @@ def device_statuses(
     scheduler: Scheduler, devices: Devices, name: str, survey: Survey
 ) -> tuple[DeviceStatus, ...]:
     """Return the status of every device of a node, with the requests of the survey whose selectors
-    it meets.
+    the device meets.
     """
     unused_pools = _pools_not_in_use(survey)
     requests: dict[DeviceID, list[str]] = {}

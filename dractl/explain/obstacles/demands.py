@@ -133,7 +133,7 @@ class NoGates(FieldDemand, frozen=True):
 
 
 class SchedulerName(FieldDemand, frozen=True):
-    """The demand that the scheduler named by the pod runs, which the input does not show."""
+    """The demand that the pod's scheduler runs; the input does not show that it does."""
 
     kind = "scheduler-name"
     is_before_nodes = True

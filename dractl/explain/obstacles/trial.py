@@ -82,8 +82,8 @@ def recreate_subject(state: ClusterState, before: ClusterState, question: Questi
 def _restore_templates(
     state: ClusterState, before: ClusterState, question: Question
 ) -> ClusterState:
-    """Return the state with templates like the existing claims of a pod whose templates it
-    lacks.
+    """Return the state with the claim templates that a pod names and the state lacks, made from the
+    pod's existing claims.
     """
     pod, namespace = before.pod(question.key), question.key[0]
     for reference in pod.claim_references if pod.claim_statuses else ():

@@ -121,7 +121,7 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
     words: str = ""
     """The newest message that it wrote about the pod."""
     refusal: str = ""
-    """The predicate which says that it does not allocate the pod's claims; empty if it does."""
+    """The end of a sentence: the scheduler does not allocate the pod's claims. Empty if it does."""
     instead: str = ""
     """The advice for such pods, as an imperative."""
     group: str = ""

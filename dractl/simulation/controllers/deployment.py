@@ -67,7 +67,8 @@ def _is_resumed(change: WorkloadChange) -> bool:
 def roll_out(state: ClusterState, change: WorkloadChange) -> ControllerAction:
     """Advance a rollout by one step: create new pods, or delete old ones.
 
-    A new pod is described by an old one, since only the caller knows the new template.
+    Each new pod is given as an old pod that it resembles, since only the caller knows the new
+    template.
     """
     revisions = _split_by_revision(state, change)
     fenceposts = resolve_fenceposts(change.current)
