@@ -30,9 +30,9 @@ class Concern(Struct, frozen=True):
     """The objects for whose sake charts and kustomizations are rendered."""
 
     may_be_in: Callable[[bytes], bool]
-    """Whether a file of these bytes may have such an object."""
+    """Whether a file with these bytes may have one of the objects."""
     holds: Callable[[Document], bool]
-    """Whether a document is such an object."""
+    """Whether a document is one of the objects."""
 
 
 _CLAIMS = Concern(names_dra, lambda document: concern(document.value) == "claims")

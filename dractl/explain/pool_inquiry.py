@@ -19,8 +19,8 @@ from dractl.views.node_pool import NodePool
 _AWS = "karpenter.k8s.aws"
 GPU_COUNT = f"{_AWS}/instance-gpu-count"
 NVIDIA_GPU = "nvidia.com/gpu"
-"""The resource whose amount is the value of the label for the number of GPUs (computeCapacity in
-karpenter-provider-aws v1.15.1 pkg/providers/instancetype/types.go).
+"""The extended resource for NVIDIA GPUs. Its amount is also the value of the label for the number
+of GPUs (computeCapacity in karpenter-provider-aws v1.15.1 pkg/providers/instancetype/types.go).
 """
 _OPTIONAL_LABELS = tuple(
     f"{_AWS}/instance-{part}" for part in ("accelerator-", "gpu-", "local-nvme")

@@ -26,7 +26,7 @@ class TaintEffects(Struct, frozen=True):
 
     cluster: TaintedCluster
     selected: Mapping[str, frozenset[DeviceID]]
-    """The devices that each effective rule selects, by its name."""
+    """The devices that each effective rule selects, by the name of the rule."""
     evictions: Mapping[Key, Eviction]
     """The pods that the controller deletes."""
     aftermath: Aftermath

@@ -56,7 +56,9 @@ class FixProblem(Struct, frozen=True):
     is set only if obstacles are lifted in ``case``.
     """
     whole: Case | None = None
-    """The case before any obstacle is lifted. It is set only if some are lifted in ``case``."""
+    """The case before any obstacle is lifted. It is set only if obstacles are lifted in
+    ``case``.
+    """
     obstacles: Obstacles = Obstacles()
     """The obstacles between the subject and its nearest nodes."""
 

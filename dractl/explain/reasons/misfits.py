@@ -1,4 +1,4 @@
-"""Conditions of selectors in words: as a person would write them, with the values of devices that
+"""Describes conditions of selectors as a person would write them, with the values of devices that
 do not meet them.
 """
 
