@@ -50,11 +50,14 @@ class Copies(Struct, frozen=True):
     """The shape that the user asks about."""
     alignment: str = ""
     """The alignment of the devices of each copy of a shape; empty if the user requests none."""
+    names: tuple[str, ...] = ()
+    """The names of the pods, if they are pods of the cluster."""
 
     def copy(self, number: int) -> dict[str, Any]:
         """Return the pod with the given number, as if it were just created."""
         metadata = Pod(self.pod).metadata
-        name = f"{metadata['name']}-{number}"
+        is_named = number <= len(self.names)
+        name = self.names[number - 1] if is_named else f"{metadata['name']}-{number}"
         return {**self.pod, "metadata": {**metadata, "name": name, "uid": f"dractl-{name}"}}
 
 

@@ -136,9 +136,10 @@ def _strip_pod(pod: Pod) -> dict[str, Any]:
 
 
 def _copies_of_equal_pods(base: ClusterState, name: str, pods: Sequence[Raw]) -> Copies:
-    """Return equal pods as copies of one pod, called NAME-1 and so on."""
+    """Return equal pods as copies of one pod, with their own names."""
     pod = drop_uid(_strip_pod(Pod(pods[0])))
-    return Copies(name, base, {**pod, "metadata": {**pod["metadata"], "name": name}})
+    names = tuple(Pod(other).name for other in pods)
+    return Copies(name, base, {**pod, "metadata": {**pod["metadata"], "name": name}}, names=names)
 
 
 def _place_equal_pods(

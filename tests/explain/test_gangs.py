@@ -61,6 +61,13 @@ def test_pod_fitting_alone_waits_for_its_gang() -> None:
     )  # the others of the gang hold nothing yet
 
 
+def test_pods_of_a_gang_keep_their_names_while_they_are_placed() -> None:
+    """ring-0 to ring-4 have the five devices, so ring-5 is the next one."""
+    found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8)))
+    assert "the next one, ring-5: " in found.headline
+    assert found.headline.endswith("; held by pods ml/ring-0, ml/ring-1 and 3 more")
+
+
 def test_no_next_step_repeats_the_question_about_the_group() -> None:
     found = explain_pod(state_of(GPU, ONE, *NODES, podgroup(gang(8)), *unschedulable_ring(8)))
     assert any(step.command == "dractl explain podgroup/ring -n ml" for step in found.next)

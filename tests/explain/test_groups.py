@@ -168,6 +168,7 @@ def test_a_gang_starts_with_its_minimum_or_not_at_all(least: int, starts: bool) 
     state = gang(least, *(pod(f"w{i}", USES, spec=member) for i in range(3)))
     (group,) = explain_names(state, "podgroup/g")
     assert (group.replicas, group.fits, group.minimum, group.starts) == (3, 2, least, starts)
+    assert [reason.code for reason in group.reasons] == ["device-in-use"]  # all three pods exist
 
 
 def test_pods_name_their_group_in_1_35_and_for_scheduler_plugins() -> None:

@@ -261,7 +261,10 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
 
 
 def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[Reason, ...]:
-    """Return why the next pod stays pending, in the cluster with the pods that fit."""
+    """Return why the next pod stays pending, in the cluster with the pods that fit.
+
+    The pods after it are not there, so nothing is said of the size of their gang.
+    """
     if placement.pending is None:
         return ()
     pending = Pod(placement.pending)
@@ -274,4 +277,5 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[R
     spec = {key: value for key, value in pending.spec.items() if key not in placing}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))
-    return explainer_after.explain(Question("Pod", pending.key, pod), placement.attempt).reasons
+    explanation = explainer_after.explain(Question("Pod", pending.key, pod), placement.attempt)
+    return tuple(reason for reason in explanation.reasons if reason.code != GangTooSmall.page.code)
