@@ -245,3 +245,13 @@ def test_only_a_namespace_that_was_shown_can_lack_the_label_for_admin_access(
     headline = Explainer(state, Features.for_release("1.37")).explain(question).headline
     assert "claim ml/c does not exist" in headline
     assert ("lacks the label" in headline) == is_suspected
+
+
+def test_the_step_for_an_old_form_names_where_the_name_belongs() -> None:
+    """Up to Kubernetes 1.30 the names were in a ClaimSource (core/v1 PodResourceClaim)."""
+    entry = {"name": "gpu", "source": {"resourceClaimName": "pool-claim"}}
+    state = state_of(GPU, node("node-1"), pod("p", entry))
+    (question,) = find_subjects(state, "p", None)
+    answer = Explainer(state, Features.for_release("1.37", {})).explain(question)
+    assert answer.reasons[0].code == "claim-unset-source"
+    assert "in the entry itself and not below source" in answer.next[0].text

@@ -6,6 +6,7 @@ import pytest
 
 from dractl.explain.reasons.cross_object import DriverAbsent, OldTemplate
 from dractl.explain.reasons.headline import Headline, HeadlineCause
+from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.scheduling import NoConsumer
 from dractl.report.explain import opening as explain_opening
@@ -61,3 +62,14 @@ def test_a_long_sentence_is_parted_between_its_clauses(name: str) -> None:
     assert sorted(told.replace(":", "").split()) == sorted(
         f"{lead} {cause.full_sentence(Names())}".replace(":", "").split()
     )
+
+
+def test_a_sentence_is_not_parted_after_the_name_of_a_request() -> None:
+    """The words are kube-scheduler's: dynamic-resource-allocation/structured (v1.36.2)."""
+    words = (
+        "claim ml/nic, request nic: has capacity requests, but the DRAConsumableCapacity feature is"
+        " disabled"
+    )
+    lead = "the scheduler's attempt ends in an error"
+    told = Headline(lead, (HeadlineCause(GateOff(upstream=words), ": "),)).clauses(Names())
+    assert explain_opening.split_clauses(told) == [*words.replace(", but", "|but").split("|"), lead]

@@ -102,10 +102,10 @@ def test_a_pool_published_by_two_installations_is_reported() -> None:
     old["metadata"] = {"name": "old", "creationTimestamp": "2026-01-01T00:00:00Z"}
     new["metadata"] = {"name": "new", "creationTimestamp": "2026-02-01T00:00:00Z"}
     answer = explain("pod/p", GPU, node("node-1"), new, old, ONE, waiting())
-    assert (
-        "old (created 2026-01-01T00:00:00Z) and new (created 2026-02-01T00:00:00Z); both have gpu-0"
-        in said(answer)
+    assert "old of 2026-01-01T00:00:00Z and new of 2026-02-01T00:00:00Z; both have gpu-0" in said(
+        answer
     )
+    assert "2 slices of generation 1 exist, and 1 is announced" in said(answer)
     assert answer.fixes[0].title.startswith("delete the older ResourceSlice old")
     # No pod is tried again when a slice is deleted (kubernetes dynamicresources.go, EventsToRegister).
     assert tuple(map(str, answer.fixes[0].steps[-2:])) == (

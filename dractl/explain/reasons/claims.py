@@ -458,6 +458,16 @@ class ClaimUnsetSource(ClaimStopCause[pre_enqueue.ClaimUnsetSource], frozen=True
         )
         return why + (" (the old form source: {…} is no longer read)" if self.stop.old_form else "")
 
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        form = ", in the entry itself and not below source" if self.stop.old_form else ""
+        yield NextStep(
+            f"give pod claim {self.pod_claim} one of the two names where the pod is written{form},"
+            " and recreate the pod",
+            quote_command(
+                "kubectl get resourceclaims,resourceclaimtemplates -n {}", asked.namespace
+            ),
+        )
+
 
 class SchedulingGated(StopCause[pre_enqueue.SchedulingGated], frozen=True, kw_only=True):
     """The pod has scheduling gates."""

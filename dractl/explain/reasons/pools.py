@@ -244,7 +244,8 @@ class PoolIncomplete(PoolCause, frozen=True, kw_only=True):
         have, want = self.have or 0, self.want or 0
         if have > want:
             exist = f"{plural(have, 'slice')} of generation {self.generation} exist"
-            return self.fault_sentence(names, f"is incomplete: {exist}, and {want} are announced")
+            announced = f"{want} {'is' if want == 1 else 'are'} announced"
+            return self.fault_sentence(names, f"is incomplete: {exist}, and {announced}")
         return self.fault_sentence(
             names, f"is incomplete: {have} of {want} slices of generation {self.generation} exist"
         )
@@ -326,7 +327,7 @@ class PublishedTwice(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         slices = " and ".join(
-            f"{name} (created {when})" if when else name for name, when in self.slices[:3]
+            f"{name} of {when}" if when else name for name, when in self.slices[:3]
         )
         more = f" and {len(self.slices) - 3} more" if len(self.slices) > 3 else ""
         both = (

@@ -16,6 +16,9 @@ _SUBCLAUSE = re.compile("and |but |which |whose ")
 _COMMA = re.compile(rf", (?={_SUBCLAUSE.pattern})")
 # Number of words from which a text before a colon is a clause, not a name such as ``request gpu``
 _CLAUSE = 4
+_REQUEST_OF_CLAIM = re.compile(
+    r"claim \S+, (sub)?request \S+"
+)  # the scheduler's name for a request
 
 
 def lines(e: Explanation) -> list[str]:
@@ -103,4 +106,5 @@ def _ends(text: str, joint: re.Match[str], after: int) -> bool:
     """
     left = text[: joint.start()]
     last = re.split(r"[;:] ", left[after:])[-1]
-    return left.count("(") == left.count(")") and (joint[0] != ": " or len(last.split()) >= _CLAUSE)
+    is_clause = len(last.split()) >= _CLAUSE and not _REQUEST_OF_CLAIM.fullmatch(last)
+    return left.count("(") == left.count(")") and (joint[0] != ": " or is_clause)
