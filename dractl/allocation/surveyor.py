@@ -2,6 +2,7 @@
 (dractl.allocation.survey).
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -409,11 +410,12 @@ class _Surveyor:
                 if asked is not None
                 and (not constraint.requests or asked.is_named_by(constraint.requests))
             ]
-            by_value: dict[str, dict[str, list[DeviceID]]] = {}
+            by_value: dict[tuple[str, str], dict[str, list[DeviceID]]] = {}
             for asked, request in covered:
                 for device in request.candidates:
-                    for text in self._value_texts(candidates[device], attribute, asked):
-                        by_value.setdefault(text, {}).setdefault(request.request, []).append(device)
+                    for value in self._typed_values(candidates[device], attribute, asked):
+                        holding = by_value.setdefault(value, {})
+                        holding.setdefault(request.request, []).append(device)
             matching = constraint.match_attribute is not None
             surveys.append(
                 ConstraintSurvey(
@@ -428,9 +430,12 @@ class _Surveyor:
             )
         return surveys
 
-    def _value_texts(
+    def _typed_values(
         self, candidate: PoolDevice, attribute: str, asked: ResolvedRequest
-    ) -> tuple[str, ...]:
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the values of an attribute as text, each with its type: the string "1" is not the
+        int 1.
+        """
         reader = self.builder.attributes
         lists = self.builder.compares_lists
         expression = next(
@@ -442,11 +447,11 @@ class _Surveyor:
         else:
             value = reader.value(candidate, attribute, lists=lists, identity=False)
         if isinstance(value, frozenset):
-            return tuple(sorted(_text(item) for _, item in value))
+            return tuple(sorted((_text(item), kind) for kind, item in value))
         if isinstance(value, tuple):
-            return (_text(value[1]),)
+            return ((_text(value[1]), value[0]),)
         reported = lookup(candidate, attribute)
-        return (_text(reported.value),) if reported is not None else ()
+        return ((_text(reported.value), str(reported.type)),) if reported is not None else ()
 
 
 _ONLY_WITH_LOSSES = frozenset({"gate", "node", "node-operations", "counters", "capacity"})
@@ -462,7 +467,7 @@ def _text(value: object) -> str:
 
 
 def _groups(
-    by_value: dict[str, dict[str, list[DeviceID]]],
+    by_value: dict[tuple[str, str], dict[str, list[DeviceID]]],
     covered: Sequence[tuple[ResolvedRequest, RequestSurvey]],
     *,
     matching: bool,
@@ -473,9 +478,10 @@ def _groups(
         if asked.alternative is not None:
             choices.setdefault(asked.request.name, []).append(request)
     enough_values = len(by_value) >= sum(request.wanted for request in certain)
+    types = Counter(text for text, _ in by_value)
     groups = []
-    for value in sorted(by_value, key=_natural):
-        holding = by_value[value]
+    for text, kind in sorted(by_value, key=lambda value: (_natural(value[0]), value[1])):
+        holding = by_value[text, kind]
 
         def is_served(request: RequestSurvey, holding: dict[str, list[DeviceID]] = holding) -> bool:
             return len(holding.get(request.request, ())) >= request.wanted
@@ -487,7 +493,7 @@ def _groups(
             )
         groups.append(
             ValueGroup(
-                value,
+                text if types[text] == 1 else f"{text} ({kind})",
                 tuple((r.request, tuple(holding.get(r.request, ()))) for _, r in covered),
                 fits,
             )

@@ -114,6 +114,22 @@ def test_a_misspelt_constraint_finds_the_attribute() -> None:
     assert any(ROOT in fix.title for fix in answer.fixes)
 
 
+@pytest.mark.parametrize(("first", "second"), [(1, "1"), (1, "2")])
+def test_a_number_does_not_match_the_same_digits_as_text(first: int, second: str) -> None:
+    """scheduling/match-types-differ was recorded on 1.37.1."""
+    rail = "example.com/rail"
+    devices = [
+        gpus("node-1", device("gpu-0", **{rail: first})),
+        slice_of("nic.example.com", "node-1", device("nic-0", **{rail: second})),
+    ]
+    asked = claim(
+        "c", request("g", "gpu"), request("n", "nic"), constraints=[{"matchAttribute": rail}]
+    )
+    answer = explain("c", GPU, NIC, node("node-1"), *devices, asked)
+    assert answer.reasons[0].code == "attr-type"
+    assert "(g: int, n: string)" in answer.headline
+
+
 def test_the_conflict_shows_the_devices_of_each_root() -> None:
     devices = [
         gpus(

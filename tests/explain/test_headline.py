@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dractl.explain.reasons.cross_object import DriverAbsent, OldTemplate
-from dractl.explain.reasons.headline import Headline, HeadlineCause
+from dractl.explain.reasons.headline import Clauses, Headline, HeadlineCause
 from dractl.explain.reasons.limits import GateOff
 from dractl.explain.reasons.phrases import Names
 from dractl.explain.reasons.scheduling import NoConsumer
@@ -73,3 +73,12 @@ def test_a_sentence_is_not_parted_after_the_name_of_a_request() -> None:
     lead = "the scheduler's attempt ends in an error"
     told = Headline(lead, (HeadlineCause(GateOff(upstream=words), ": "),)).clauses(Names())
     assert explain_opening.split_clauses(told) == [*words.replace(", but", "|but").split("|"), lead]
+
+
+def test_words_of_another_scheduler_stay_behind_their_colon() -> None:
+    words = '"pod group is not ready, 1 Pending, 1 minAvailable; Pending: 1 Unschedulable"'
+    says = "Volcano schedules the pod (spec.schedulerName is volcano), and says"
+    told = Clauses("", "", f"{says}: {words}; kube-scheduler would place it on gpu-1")
+    first, second = explain_opening.split_clauses(told)
+    assert first == f"{says}:"
+    assert second.startswith(words)

@@ -113,6 +113,31 @@ def test_only_a_true_condition_makes_a_device_ready(status: str, fits: bool) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "which"), [(1, "device gpu.example.com/node-1/gpu-0"), (2, "each of 2 devices")]
+)
+def test_a_device_that_a_gate_hides_is_named(count: int, which: str) -> None:
+    conditions = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}
+    hidden = [{**device(f"gpu-{n}"), **conditions} for n in range(count)]
+    slices = slice_of("gpu.example.com", "node-1", *hidden)
+    free = claim("c", request("r", "gpu", count))
+    gates = {"DRADeviceBindingConditions": False}
+    answer = explain(GPU, node("node-1"), slices, free, joining(), gates=gates)
+    assert answer.reasons[0].code == "binding-conditions-off"
+    says = f"{which} has binding conditions, but DRADeviceBindingConditions is off"
+    assert says in answer.headline
+
+
+def test_a_full_claim_shows_who_uses_it() -> None:
+    full = shared(WHEN)
+    users = [{"resource": "pods", "name": f"u{n}", "uid": f"uid-u{n}"} for n in range(256)]
+    full["status"]["reservedFor"] = users
+    answer = explain(*CLUSTER, full, joining())
+    assert answer.reasons[0].code == "reserved-limit"
+    wanted = "kubectl get resourceclaim c -n ml -o jsonpath='{.status.reservedFor[*].name}'"
+    assert wanted in [step.command for step in answer.next]
+
+
 def test_conditions_are_not_read_while_the_gate_is_off() -> None:
     assert explain(
         *CLUSTER, attached(), joining(), gates={"DRADeviceBindingConditions": False}

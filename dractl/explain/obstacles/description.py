@@ -22,7 +22,7 @@ from dractl.explain.obstacles.isolation import isolate
 from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
-from dractl.explain.reasons.base import Cause, ClaimCause
+from dractl.explain.reasons.base import Cause, ClaimCause, HeldDevices, RequestsCause
 from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.misfits import format_expression
 from dractl.model.abbreviation import abbreviate
@@ -67,7 +67,12 @@ def describe_obstacles(
         tuple(cause for _, theirs in pairs for cause in theirs),
         when,
         tuple(c for demand, theirs in pairs if lasts and not demand.passes for c in theirs),
-        tuple(_note_unjudged_demands(case, nearest)),
+        tuple(
+            note
+            for demand, theirs in pairs
+            if isinstance(demand, RequestedDevices) and not _have_devices(theirs)
+            for note in _note_unjudged_demand(case, nearest, demand)
+        ),
     )
 
 
@@ -126,34 +131,38 @@ def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
     return replace(cause, **fields) if names else cause
 
 
-def _note_unjudged_demands(case: Case, nearest: NodeObstacles) -> Iterator[str]:
+def _have_devices(causes: Sequence[Cause]) -> bool:
+    """Return True if there are devices for a request, and something else takes them."""
+    return any(isinstance(cause, RequestsCause | HeldDevices) for cause in causes)
+
+
+def _note_unjudged_demand(
+    case: Case, nearest: NodeObstacles, demand: RequestedDevices
+) -> Iterator[str]:
     """Yield notes on the other demands of a request without devices, since it is unknown whether
     its devices would meet them.
     """
-    for demand in nearest.demands:
-        if not isinstance(demand, RequestedDevices):
-            continue
-        value = case.state.get(*parse_target(demand.target)) or {}
-        claim = Claim.of(demand.target, value, demand.prefix)
-        request = claim.request(demand.request)
-        if request is None:
-            continue
-        demanded = [format_expression(selector.text) for selector in request.selectors]
-        demanded += [f"a count of {request.amount}"] if request.amount > 1 else []
-        demanded += [
-            f"{constraint.kind} {constraint.attribute}"
-            for constraint in claim.constraints
-            if request in claim.targets(constraint.requests)
-        ]
-        if demanded:
-            yield (
-                f"not known of request {demand.request}, without devices to compare with: "
-                + ", ".join(demanded)
-            )
-        drivers = case.drivers_of(request.device_class).union(
-            *(d.drivers for d in nearest.demands if isinstance(d, ClassOfRequest))
+    value = case.state.get(*parse_target(demand.target)) or {}
+    claim = Claim.of(demand.target, value, demand.prefix)
+    request = claim.request(demand.request)
+    if request is None:
+        return
+    demanded = [format_expression(selector.text) for selector in request.selectors]
+    demanded += [f"a count of {request.amount}"] if request.amount > 1 else []
+    demanded += [
+        f"{constraint.kind} {constraint.attribute}"
+        for constraint in claim.constraints
+        if request in claim.targets(constraint.requests)
+    ]
+    if demanded:
+        yield (
+            f"not known of request {demand.request}, without devices to compare with: "
+            + ", ".join(demanded)
         )
-        yield from _note_unpublished_devices(case, drivers, nearest)
+    drivers = case.drivers_of(request.device_class).union(
+        *(d.drivers for d in nearest.demands if isinstance(d, ClassOfRequest))
+    )
+    yield from _note_unpublished_devices(case, drivers, nearest)
 
 
 def _note_unpublished_devices(
@@ -170,7 +179,7 @@ def _note_unpublished_devices(
     held = Counter(
         {
             pod.full_name: sum(
-                device.driver in drivers
+                device.driver in drivers and case.devices.get(device.id) is None
                 for name in pod.claim_names
                 for device in case.state.claim((pod.key[0], name)).held_devices
             )

@@ -104,7 +104,7 @@ class NotEnoughTogether(RequestsCause, frozen=True, kw_only=True):
         lead = "the node has" if scope is Scope.ONE else "no node has more than"
         return (
             f"{names.requests(self.requests)} want {self.want} devices together; {lead}"
-            f" {self.have} that match"
+            f" {self.have} that match{'es' * (self.have == 1)}"
         )
 
 

@@ -350,7 +350,11 @@ class GateOff(RequestCause, frozen=True, kw_only=True):
         return {**super().facts(), "gate": self.gate, "devices": self.devices}
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        return self.upstream if not self.detail else f"{self.lead(names)}{self.detail}"
+        if not self.detail:
+            return self.upstream
+        several = f"each of {len(self.devices)} devices"
+        which = several if len(self.devices) > 1 else f"device {', '.join(self.devices)}"
+        return f"{self.lead(names)}{which} {self.detail}"
 
 
 class ClaimLimit(RequestsCause, frozen=True, kw_only=True):

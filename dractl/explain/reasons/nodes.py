@@ -108,6 +108,17 @@ class ReservedLimit(ClaimStopCause[pre_bind.ReservedLimit], frozen=True, kw_only
             f" {self.stop.limit}"
         )
 
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        namespace, _, name = self.claim.partition("/")
+        yield NextStep(
+            f"end a pod that uses claim {self.claim}, or give this pod another claim",
+            quote_command(
+                "kubectl get resourceclaim {} -n {} -o jsonpath='{{.status.reservedFor[*].name}}'",
+                name,
+                namespace,
+            ),
+        )
+
 
 class NodeFilter(Cause, frozen=True, kw_only=True):
     """A filter of the scheduler rejects the node."""

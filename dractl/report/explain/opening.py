@@ -96,8 +96,13 @@ def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
         yield text
         return
     cut = cuts[-1] if cuts else strong[0]
+    rest = text[cut.end() :]
+    if cut[0] == ": " and rest.startswith('"'):  # words of somebody
+        yield f"{text[: cut.start()]}:"
+        yield rest
+        return
     yield text[: cut.start()]
-    yield ("because " if cut[0] == ": " and not text.endswith("?") else "") + text[cut.end() :]
+    yield ("because " if cut[0] == ": " and not text.endswith("?") else "") + rest
 
 
 def _ends(text: str, joint: re.Match[str], after: int) -> bool:

@@ -160,6 +160,21 @@ def test_holders_of_unpublished_devices_are_named_those_with_most_devices_first(
     ]
 
 
+def test_devices_that_a_slice_has_are_not_called_unpublished() -> None:
+    """The pod shares a claim for the only device, and wants another one of its own."""
+    status = allocation("a", (GPU, "gpu-0"), pod="other")
+    status["allocation"]["allocationTimestamp"] = "2026-11-27T07:00:00Z"
+    shared = claim("shared", request("r", "gpu"), status=status)
+    mine = {"name": "shared", "resourceClaimName": "shared"}
+    other = pod("other", mine, spec={"nodeName": "a"})
+    text = f"device.attributes['{GPU}'].model == 'H100'"
+    wanted = claim("c", request("r", "gpu", selectors=selector(text)))
+    answer = explain(CLASS, *machine("a", 1), shared, wanted, other, pod("p", USES, mine))
+    assert answer.reasons[0].code == "device-in-use-same-pod"
+    said = ("allocated although", "not known")
+    assert not [note for note in answer.notes if note.startswith(said)]
+
+
 def template(name: str, *requests: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "resource.k8s.io/v1",
