@@ -219,7 +219,12 @@ def test_a_title_becomes_a_sentence() -> None:
     assert make_site.sentence("ResourceSlices name a node") == "ResourceSlices name a node."
 
 
-def test_pages_of_frequent_reasons_have_an_output() -> None:
+def test_page_of_each_reason_has_an_output() -> None:
+    heading = "## What dractl prints"
+    assert not [code for code in REASONS if heading not in pages()[f"reasons/{code}.md"]]
+
+
+def test_page_of_a_frequent_reason_names_it_below_its_output() -> None:
     for code in (
         "device-in-use",
         "constraint-conflict",
@@ -233,6 +238,15 @@ def test_pages_of_frequent_reasons_have_an_output() -> None:
         assert f"More about {code}: dractl rule {code}\n```" in output
 
 
-def test_an_example_has_the_reason_that_it_is_called_after() -> None:
+def test_an_example_is_called_after_its_reason() -> None:
+    """Names that are no reason's would be shown nowhere."""
+    assert {file.stem for file in make_site.EXAMPLES.iterdir()} <= REASONS.keys()
     with pytest.raises(ValueError, match=r"\['pinned-node'.*, not other-node"):
         make_site.output_of_example(ROOT / "examples" / "pending" / "other-node.yaml")
+
+
+def test_an_example_is_asked_with_the_words_in_its_comment() -> None:
+    text = (make_site.EXAMPLES / "claim-missing.yaml").read_text(encoding="utf-8")
+    assert "\n# dractl explain train-0 -n ml\n" in text
+    output = make_site.output_of_example(make_site.EXAMPLES / "claim-missing.yaml")
+    assert output.startswith("pod ml/train-0 ")  # and nothing about the claim that no pod uses
