@@ -413,7 +413,7 @@ class _Surveyor:
             by_value: dict[tuple[str, str], dict[str, list[DeviceID]]] = {}
             for asked, request in covered:
                 for device in request.candidates:
-                    for value in self._typed_values(candidates[device], attribute, asked):
+                    for value in self._values_with_types(candidates[device], attribute, asked):
                         holding = by_value.setdefault(value, {})
                         holding.setdefault(request.request, []).append(device)
             matching = constraint.match_attribute is not None
@@ -430,7 +430,7 @@ class _Surveyor:
             )
         return surveys
 
-    def _typed_values(
+    def _values_with_types(
         self, candidate: PoolDevice, attribute: str, asked: ResolvedRequest
     ) -> tuple[tuple[str, str], ...]:
         """Return the values of an attribute as text, each with its type: the string "1" is not the

@@ -96,13 +96,13 @@ def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
         yield text
         return
     cut = cuts[-1] if cuts else strong[0]
-    rest = text[cut.end() :]
-    if cut[0] == ": " and rest.startswith('"'):  # words of somebody
+    continuation = text[cut.end() :]
+    if cut[0] == ": " and continuation.startswith('"'):  # words of somebody
         yield f"{text[: cut.start()]}:"
-        yield rest
+        yield continuation
         return
     yield text[: cut.start()]
-    yield ("because " if cut[0] == ": " and not text.endswith("?") else "") + rest
+    yield ("because " if cut[0] == ": " and not text.endswith("?") else "") + continuation
 
 
 def _ends(text: str, joint: re.Match[str], after: int) -> bool:
