@@ -56,9 +56,7 @@ class FixProblem(Struct, frozen=True):
     is set only if obstacles are lifted in ``case``.
     """
     whole: Case | None = None
-    """The case before any obstacle is lifted. It is set only if obstacles are lifted in
-    ``case``.
-    """
+    """The case before obstacles are lifted. It is set only if ``case`` has lifted obstacles."""
     obstacles: Obstacles = Obstacles()
     """The obstacles between the subject and its nearest nodes."""
 
