@@ -17,6 +17,7 @@ from dractl.errors import InputError, UsageError
 from dractl.machines.wiring import place_together
 from dractl.model.shapes import MIG, Shape, parse, split
 from dractl.program import program_name
+from dractl.report.plain import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -124,6 +125,8 @@ def _report_missing(
         )
 
 
+_WIDTH = 80
+"""The columns of comments, the same for files and terminals of every width."""
 _PLACES: Mapping[str | None, str] = {"pcieRoot": "PCIe root", "numaNode": "NUMA node"}
 
 
@@ -155,17 +158,16 @@ def _claim_text(suggestion: Suggestion) -> str:
     """Render a claim below comments that list its devices and the remaining devices."""
     leftover = ", ".join(f"{count} {driver}" for driver, count in suggestion.leftover.items())
     lines = [
-        f"# {suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
-        *(f"#   {device}" for device in suggestion.devices),
-        f"# {_describe_copies(suggestion)} on the node; the first leaves {leftover or 'no device'}",
+        f"{suggestion.shape.text}: {suggestion.alignment or 'no alignment asked for'}",
+        *(f"  {device}" for device in suggestion.devices),
+        f"{_describe_copies(suggestion)} on the node; the first leaves {leftover or 'no device'}",
     ]
     for group in suggestion.further:
         copies = "1 more copy" if group.copies == 1 else f"{group.copies} more copies"
         fit = "fits" if group.copies == 1 else "fit"
-        lines.append(
-            f"#   {copies} of {suggestion.shape.text} {fit} less closely: {group.alignment}"
-        )
-    claim = "\n".join(lines) + "\n" + yaml.safe_dump(suggestion.claim, sort_keys=False)
+        lines.append(f"  {copies} of {suggestion.shape.text} {fit} less closely: {group.alignment}")
+    comments = "".join(_comment(line) for line in lines)
+    claim = comments + yaml.safe_dump(suggestion.claim, sort_keys=False)
     if suggestion.preference is None:
         return claim
     return claim + _preference_text(suggestion.preference)
@@ -178,13 +180,19 @@ def _preference_text(preference: Preference) -> str:
     spec = yaml.safe_dump({"spec": preference.claim["spec"]}, sort_keys=False)
     copies, aligned = preference.copies, preference.aligned
     share = "all" if aligned == copies else str(aligned)
-    lines = [
-        "To prefer this alignment, and take other devices where none are left that have it:",
-        f"({_count_copies(copies)} on the node, {share} of them with this alignment; the claim's",
-        "status names the alternative that each request has got)",
-        *spec.splitlines(),
-    ]
-    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
+    heading = "To prefer this alignment, and take other devices where it is used up:"
+    copies_text = (
+        f"({_count_copies(copies)} on the node, {share} of them with this alignment; the claim's"
+        " status names the alternative that each request has got)"
+    )
+    lines = (f"# {line}\n" for line in spec.splitlines())
+    return "".join([_comment(heading), _comment(copies_text), *lines])
+
+
+def _comment(text: str) -> str:
+    """Return a line as a comment, folded to 80 columns."""
+    indent = "# " + " " * (len(text) - len(text.lstrip()))
+    return "".join(f"{line}\n" for line in wrap(f"# {text}", _WIDTH, indent))
 
 
 def _describe_copies(suggestion: Suggestion) -> str:

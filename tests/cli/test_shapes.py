@@ -114,6 +114,9 @@ def test_suggestions_obey_the_constraint_of_a_shape(capsys: pytest.CaptureFixtur
     assert out.startswith("# gpu=1,nic=1@pcieRoot: all on one PCIe root\n")
     assert "# gpu=2,nic=1@none: no alignment asked for\n" in out
     assert out.count("matchAttribute") == 1
+    assert main([*suggest, "gpu=2,nic=1"]) == 0
+    heading = f"# gpu=2,nic=1: {PAIR_AND_NEIGHBOUR}".removesuffix(" node") + "\n# node\n#   gpu: "
+    assert capsys.readouterr().out.startswith(heading)
     assert main([*suggest, "gpu=2,nic=1@pcieRoot"]) == 1
     assert "gpu=2,nic=1@pcieRoot: no PCIe root has them all" in capsys.readouterr().err
     assert main([*suggest, "gpu=1,nic=1@numaNode"]) == 1
