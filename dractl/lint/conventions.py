@@ -12,9 +12,11 @@ def list_own_slices(run: Run) -> Iterator[Manifest]:
     """Yield the slices of drivers that may be the reader's own.
 
     These are slices of the driver that check-driver checks, and of drivers that the facts do not
-    know. Users who lint the slices of a released driver cannot change its names.
+    know. Users who lint the slices of a released driver cannot change its names. Slices of the
+    files that the user names come first, since most rules report a fault once for each driver.
     """
     released = frozenset(names()) - {run.checked_driver}
-    for subject in run.of("ResourceSlice"):
+    slices = run.of("ResourceSlice")
+    for subject in sorted(slices, key=lambda each: each.document.file in run.unasked_files):
         if subject.slice.driver not in released:
             yield subject

@@ -207,6 +207,7 @@ def _advice(
             terms.versions,
             around.undecided,
             around.evidence,
+            unasked_files=around.files,
         ),
         bases=bases,
     )

@@ -131,6 +131,8 @@ class Circumstances(Struct, frozen=True):
     """The facts about drivers that other objects show."""
     checked_driver: str = ""
     """The driver that check-driver checks for its author; "" otherwise."""
+    unasked_files: Collection[str] = ()
+    """The files that were read although nobody asked about them, whose findings are not shown."""
 
 
 _DEFAULTS = Circumstances()
@@ -169,6 +171,7 @@ class Run:
         self.undecided = circumstances.undecided
         self.evidence = circumstances.evidence
         self.checked_driver = circumstances.checked_driver
+        self.unasked_files = circumstances.unasked_files
         self._kinds: dict[str, list[Manifest]] = {}
         self._names: dict[tuple[str, str], list[Manifest]] = {}
         self._classes: dict[str, Manifest | None] = {}

@@ -132,3 +132,25 @@ def test_distance_counts_folders_between_files() -> None:
         "/q/x.yaml",
     ]
     assert sort_by_distance(paths, ["/r/a/b/f.yaml", "/q/f.yaml"])[-1] == "/r/a/c/x.yaml"
+
+
+def test_the_same_fault_in_a_file_beside_it_does_not_hide_it(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slices = (
+        "apiVersion: resource.k8s.io/v1\n"
+        "kind: ResourceSlice\n"
+        "metadata: {name: n1-gpu}\n"
+        "spec:\n"
+        "  driver: gpu.acme.example\n"
+        "  nodeName: n1\n"
+        "  pool: {name: n1, generation: %d, resourceSliceCount: 1}\n"
+        "  devices: [{name: gpu-0, attributes: {numa: {int: 0}}}]\n"
+    )
+    for name, generation in (("after", 2), ("before", 1)):
+        (tree / f"{name}.yaml").write_text(slices % generation)
+    for name in ("after.yaml", "before.yaml"):
+        found = [(each["code"], each["file"]) for each in report(capsys, name)["findings"]]
+        assert found == [("DRA363", name)]
+    found = [each["code"] for each in report(capsys, "after.yaml", "before.yaml")["findings"]]
+    assert found == ["DRA363"]
