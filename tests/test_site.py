@@ -250,3 +250,14 @@ def test_an_example_is_asked_with_the_words_in_its_comment() -> None:
     assert "\n# dractl explain train-0 -n ml\n" in text
     output = make_site.output_of_example(make_site.EXAMPLES / "claim-missing.yaml")
     assert output.startswith("pod ml/train-0 ")  # and nothing about the claim that no pod uses
+
+
+def test_page_of_a_reason_tells_what_happens_in_its_example() -> None:
+    assert (
+        "## What dractl prints\n\n"
+        "Pod train-0 names claim shared-gpus; the claim of its namespace is called shared-gpu."
+        " The objects are in `examples/reasons/claim-missing.yaml`.\n\n```text\npod ml/train-0 "
+    ) in pages()["reasons/claim-missing.md"]
+    assert make_site.situation("device-in-use") == []  # its output is of a recorded situation
+    told = [make_site.situation(file.stem)[0] for file in make_site.EXAMPLES.iterdir()]
+    assert not [text for text in told if ". The objects are in " not in text]

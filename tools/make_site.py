@@ -18,6 +18,7 @@ import shutil
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,9 +239,23 @@ def reasons() -> dict[str, str]:
             parts.append(f"## {heading}")
             parts += [f"### `{text}`" if is_headed else literal(text) for text in paragraphs]
         if page.code in printed:
-            parts += ["## What dractl prints", f"```text\n{printed[page.code]}\n```"]
+            output = f"```text\n{printed[page.code]}\n```"
+            parts += ["## What dractl prints", *situation(page.code), output]
         made[f"reasons/{page.code}.md"] = "\n\n".join(parts)
     return {"reasons.md": "\n".join(index), **made}
+
+
+def situation(code: str) -> list[str]:
+    """Return a paragraph about the example of a reason, from the comment at its beginning; nothing
+    for a reason without an example of its own.
+    """
+    file = EXAMPLES / f"{code}.yaml"
+    if not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    comment = takewhile(lambda line: line.startswith("# "), lines)
+    told = [line[2:].strip() for line in comment if COMMAND.match(line) is None]
+    return [f"{' '.join(told)} The objects are in `{file.relative_to(ROOT)}`."]
 
 
 def outputs_by_reason() -> dict[str, str]:
