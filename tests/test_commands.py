@@ -61,7 +61,7 @@ HELD = {
     **dict.fromkeys(("S=$([", "pip", "pipx", "python3", "git", "docker"), PACKAGES),
     **dict.fromkeys(("kubectl", "helm", "sh"), CLUSTER),
     **dict.fromkeys(("bash", "pytest", "nox", "ruff", "actionlint", "zizmor"), TESTS),
-    **dict.fromkeys(("gh", "chmod", "./dractl-linux-x86_64.pyz"), RELEASE),
+    **dict.fromkeys(("gh", "install"), RELEASE),
     **dict.fromkeys(("cd", "./demo/build-driver.sh"), DRIVER),
     "./demo/clusters/kind/create-cluster.sh": DRIVER,
     "./demo/clusters/kind/delete-cluster.sh": DRIVER,

@@ -139,8 +139,8 @@ def add_ignore_comments(
         comments = unreadable or add_ignore_comments(name, text, findings)
         if comments.why_not:
             notice(
-                f"{name}: not all findings are suppressed, {comments.why_not}; use per-file-ignores"
-                " or a baseline"
+                f"{name}: not all findings are suppressed, because {comments.why_not}; use"
+                " per-file-ignores or a baseline"
             )
         after = encode(comments.text, before)
         if after != before:

@@ -44,7 +44,8 @@ def add_ignore_comments(name: str, text: str, findings: Iterable[Finding]) -> An
     # Comments count only in files with documents.
     if not any(isinstance(value, dict) for value in values):
         is_template = holds_template(text)
-        refusal = "it is a template" if is_template else "it has no document that can be read"
+        by_hand = "it is a template, in which you write comments yourself"
+        refusal = by_hand if is_template else "it has no document that can be read"
         return AnnotatedFile(text, why_not=refusal)
     lines = _Lines(Source(name, text))
     codes: dict[tuple[str, int], set[str]] = {}
