@@ -151,6 +151,9 @@ def test_missing_group_comes_before_claims_waiting_for_it() -> None:
         found.headline
         == "PodGroup ml/rnig does not exist, so the scheduler tries none of its pods; there is ring"
     )
+    first, second = found.next[:2]
+    assert first.text.startswith("if ring is meant, correct the name of the group")
+    assert second.text.startswith("create PodGroup ml/rnig")
 
 
 def test_unchecked_constraints_of_a_gang_get_a_note() -> None:

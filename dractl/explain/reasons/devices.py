@@ -76,6 +76,12 @@ class DeviceInUseSamePod(HeldDevices, frozen=True, kw_only=True):
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"{self.lead(names)}{_in_use(self.free, self.of, self.want)} by the pod's own claims"
 
+    def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        yield NextStep(
+            "let one request of the pod serve both purposes, or add a node with more of these"
+            " devices"
+        )
+
     @property
     def named_holders(self) -> tuple[Holder, ...]:
         return self.holders

@@ -62,6 +62,12 @@ class PodGroupMissing(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         resource = _subject_word(self.group).partition("/")[0]
+        if self.nearest:
+            yield NextStep(
+                f"if {self.nearest} is meant, correct the name of the group where the pod is"
+                " written, and recreate the pod: the group of a pod cannot be changed",
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            )
         yield NextStep(
             f"create {self.group}, or see why its controller has not",
             quote_command("kubectl get {}s.scheduling.k8s.io -n {}", resource, asked.namespace),

@@ -171,6 +171,7 @@ def test_devices_that_a_slice_has_are_not_called_unpublished() -> None:
     wanted = claim("c", request("r", "gpu", selectors=selector(text)))
     answer = explain(CLASS, *machine("a", 1), shared, wanted, other, pod("p", USES, mine))
     assert answer.reasons[0].code == "device-in-use-same-pod"
+    assert answer.next[0].text.startswith("let one request of the pod serve both purposes")
     said = ("allocated although", "not known")
     assert not [note for note in answer.notes if note.startswith(said)]
 
