@@ -27,8 +27,8 @@ class GroupMissing(Struct, frozen=True):
     group: str
     """``Kind/namespace/name``."""
     is_kind_unknown: bool = False
-    """True if the input has no object of the group's kind. The group is then taken to be missing
-    because the scheduler has not tried the pod.
+    """True if the input has no object of the group's kind. The evidence for the missing group
+    is then that the scheduler has set no condition on the pod.
     """
 
 
@@ -63,8 +63,8 @@ class NoTopologyDomain(Struct, frozen=True):
 
     group: str
     key: str
-    """The label of the group's topology constraint. No node has the label; or pods of the group
-    already run, and no node has the label with the value on their nodes.
+    """The label of the group's topology constraint. No node has the label, or the nodes of
+    the group's placed pods have no common value.
     """
 
 

@@ -32,9 +32,8 @@ def remove_object(
     workload.
 
     The generated claims of a pod, the slices and pods of a node, the pods of a workload, and the
-    pods and claims of a namespace are removed with it. ``kinds`` has the kind for each
-    further word that the API server knows. Raises UsageError or InputError if there is no such
-    object.
+    pods and claims of a namespace are removed with it. ``kinds`` maps further words that the API
+    server knows to kinds. Raises UsageError or InputError if there is no such object.
     """
     word, slash, name = target.partition("/")
     if not (slash and name):
@@ -192,10 +191,11 @@ def _copy_slice(value: Raw, name: str, node: str, new_node: str) -> Raw:
 def list_unknown_resources(
     pod: Raw, allocatable: Mapping[str, object], provided: Container[str]
 ) -> list[str]:
-    """Return the resources that a pod requests and whose amount on a described node is unknown.
+    """Return the resources that a pod requests and whose amount on a node is unknown.
 
-    ``allocatable`` lacks them, or has a placeholder amount. Resources that classes provide
-    (``provided``) are devices, and are left out.
+    That is so on nodes made from a description, whose ``allocatable`` lacks these resources or has
+    a placeholder amount. Resources that classes provide (``provided``) are devices, and are left
+    out.
     """
     requested = (name for name in pod_requests(Pod(pod).spec) if name not in provided)
     return sorted(

@@ -55,7 +55,9 @@ FORMATS = ("text", "json", "yaml", "html", "csv", "openmetrics")
 
 
 Subject = tuple[Copies, ...]
-"""The copies of an object, or of each claim that serves a shape, the closest alignment first."""
+"""The copies of one object; for a shape, copies of each claim that serves it. The claim with the
+closest alignment is first.
+"""
 
 
 Name = Annotated[
@@ -257,7 +259,7 @@ class _Count(Struct, frozen=True):
 
     fit: Fit
     aligned: AlignedCounts | None
-    """The copies that are aligned as well as an idle node allows, if these are counted."""
+    """The copies with the best alignment that an idle node allows; None if they are not counted."""
     machines: tuple[MachineJudgement, ...] = ()
     """The verdicts of ``--for`` on the described machines."""
 
@@ -270,12 +272,13 @@ class _Count(Struct, frozen=True):
 def _judge_machines(
     entry: _Count, judge: AutoscalerChoice, added_nodes: Sequence[AddedNodes], written: ClusterState
 ) -> _Count:
-    """Judge each described machine as an autoscaler would for a copy of the subject, with the
-    selectors that people wrote.
+    """Judge each described machine as an autoscaler would for a copy of the subject.
+
+    Selectors count as people wrote them, without the assumptions about the site.
     """
     state = site.restore_selectors(entry.fit.state, written)
     kind, _, name = entry.fit.subject.name.partition("/")
-    if kind == "ResourceClaim":  # its copies have a template with the assumed selectors
+    if kind == "ResourceClaim":  # the template of its copies still has the assumptions
         namespace, _, claim = name.rpartition("/")
         state = copies.copies_of_object(state, kind, (namespace, claim)).state
     claims = claims_of_question(state, question_of_copy(entry.fit))

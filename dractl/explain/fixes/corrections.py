@@ -36,7 +36,7 @@ class Rewrite(Struct, frozen=True):
     text: str
     """The new text."""
     preference: Preference = Preference.CORRECT
-    """The rank that an engineer would give it."""
+    """The rank of the fix."""
     degree: int = 0
     """The order among rewrites of one preference, the smallest first."""
     corrects: bool = False
@@ -270,8 +270,8 @@ def _add_unit(number_text: str, present: Sequence[str]) -> str:
     """Return a plain number with the unit that it probably lacks, judged by the devices' own
     amounts.
 
-    If these are millions of times larger, the number is in GiB or GB, depending on the unit in
-    which a device has that amount.
+    If the largest amount is over 2^20 times the number, the number lacks ``Gi``, or ``G`` if
+    no device has as many GiB.
     """
     number = Quantity.parse(number_text).milli_value() if number_text.isdigit() else 0
     largest = max((Quantity.parse(value).milli_value() for value in present), default=0)
@@ -503,7 +503,7 @@ def _find_intended_values(literal: str, values: Sequence[str], kind: str | None)
 
 
 def _contains_part(text: str, part: str) -> bool:
-    """Return whether a text has a part that ends where a word does, or between letters."""
+    """Return whether a text has a part that ends at the end of a word or between two letters."""
     plain, ends = _strip_punctuation(text), set(accumulate(map(len, _words(text))))
     end = plain.find(part) + len(part)
     return part in plain and (end in ends or plain[end - 1 : end + 1].isalpha())

@@ -26,8 +26,8 @@ from dractl.objects import Request, items, selectors_of
 def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
     """Repair every selector of a request that loses devices, or fails on some.
 
-    A selector that is true on devices of any node shows the intent, so that another value would
-    change the demand.
+    If a selector is true on devices of some node, it is meant as written: another value is a new
+    demand, not a correction.
     """
     intended = _list_intended_selectors(problem)
     repaired: set[tuple[RequestRef, int]] = set()
@@ -46,7 +46,7 @@ def repair_selectors(problem: FixProblem) -> Iterator[Candidate]:
             selector = request.ref, index
             text = text_at(selectors_of_request[index], "cel", "expression")
             if text in misread_selectors:
-                continue  # the devices fit, and a value in the slices is wrong
+                continue  # the selector is right, and a value in the slices is wrong
             lost = [loss.device for loss in stage.lost]
             for rewrite in _rewrite_expression(problem, text, lost, meant=selector in intended):
                 yield _repair_selector(problem, request, editable, index, rewrite)
@@ -168,8 +168,8 @@ def _rewrite_expression(
 ) -> Iterator[Rewrite]:
     """Yield other texts for an expression that is false, or fails, on the devices ``lost``.
 
-    ``meant`` is True if the expression is true on other devices, so that a condition which is false
-    on these is no mistake.
+    ``meant`` is True if the expression is true on other devices. Then a condition that is false on
+    ``lost`` is no mistake.
     """
     case = problem.case
     for part in problem.scheduler.compile_selector(text).conjuncts:
@@ -194,7 +194,7 @@ def _rewrite_expression(
 def _substitute_devices(
     problem: FixProblem, text: str, part: Excerpt, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Rewrite the condition to ask for other devices, but for no other type of device."""
+    """Rewrite the condition to ask for other devices; yield nothing if it is about ``type``."""
     if any(lookup.name == "type" for lookup in reading(part.text).lookups):
         return
     for rewrite in correct_condition(problem.case.devices, part.text, lost):

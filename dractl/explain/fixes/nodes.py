@@ -128,7 +128,7 @@ def label_for_slices(problem: FixProblem, cause: SliceNodeMismatch) -> Iterator[
 
 @fix_once_for(NoNodes)
 def add_node(problem: FixProblem) -> Iterator[Candidate]:
-    """Add a node to a cluster that has none, unless its objects are not in the input."""
+    """Add a node to a cluster without nodes, if the input shows other cluster-wide objects."""
     if not any(map(problem.state.has, ("ResourceSlice", "DeviceClass", "Namespace"))):
         return
     requests = pod_requests(problem.question.pod.spec)

@@ -30,8 +30,8 @@ from dractl.views import Namespace
 from dractl.views.namespace import ADMIN_ACCESS_LABEL
 
 _CREATION_PREFIX = "create ResourceClaim :"
-"""The beginning of the claim controller's message about a claim that has no name yet (same
-package).
+"""The beginning of the claim controller's message about a claim that has no name yet (kubernetes
+pkg/controller/resourceclaim/controller.go).
 """
 _SILENT_WEBHOOK = 'failed calling webhook "'
 """Kubernetes k8s.io/apiserver pkg/admission/plugin/webhook."""

@@ -52,8 +52,8 @@ class Names(Struct, frozen=True, eq=False):
         return f"{claim}/{ref}" if claim is not None else str(ref)
 
     def join(self, refs: Sequence[RequestRef]) -> str:
-        """Return the requests as ``a, b`` or ``main/a, aux/b``; "its requests" if all have
-        alternatives."""
+        """Return the requests as ``a, b`` or ``main/a, aux/b``; "its requests" if ``refs`` is
+        empty, since it leaves out requests with alternatives."""
         if not refs:
             return "its requests"
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)
@@ -61,7 +61,7 @@ class Names(Struct, frozen=True, eq=False):
 
     def requests(self, refs: Sequence[RequestRef]) -> str:
         """Return ``request a`` or ``requests a, b``; extended resources are named as in the pod."""
-        if not refs:  # all have alternatives
+        if not refs:  # requests with alternatives are left out
             return "requests"
         if refs[0].claim.endswith(_SPECIAL_CLAIM):
             return self.join(refs)

@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
 
 
 def _list(values: Iterable[Any]) -> str:
-    """Return a list in an object, indented like it."""
+    """Return a list as the JSON value of a field, indented as in the object."""
     written = ",\n".join("  " + _text(value).replace("\n", "\n  ") for value in values)
     return f"[\n{written}\n ]" if written else "[]"
 

@@ -97,7 +97,7 @@ def _split_sentence(text: str, after: int = 0) -> Iterator[str]:
         return
     cut = cuts[-1] if cuts else strong[0]
     continuation = text[cut.end() :]
-    if cut[0] == ": " and continuation.startswith('"'):  # words of somebody
+    if cut[0] == ": " and continuation.startswith('"'):  # a quoted message
         yield f"{text[: cut.start()]}:"
         yield continuation
         return

@@ -174,7 +174,7 @@ def _names_node(e: Explanation, node: str) -> bool:
 
 
 def _selector(e: Explanation, canvas: Canvas) -> Iterator[str]:
-    """Yield the selector that is the first reason, as it is written, and a mark below the part that
+    """Yield the selector of the first reason as it is written, with marks below the part that
     decided.
     """
     reason = e.reasons[0] if e.reasons else None
@@ -300,7 +300,7 @@ def _noun(stage: FunnelStage) -> str:
 
 def _count(stage: FunnelStage, unit: str) -> str:
     """Return the number of devices that remain. The first stage of a request (the one with a
-    ``unit``) has no total, since the others are devices of other kinds.
+    ``unit``) has no total, since that would include devices of other kinds.
     """
     return str(stage.kept) if unit and stage.kept else f"{stage.kept} of {stage.of}"
 
