@@ -102,7 +102,7 @@ class Tracer:
                 here.error = str(error)
                 raise
             except _Full:
-                # The round of this part is evaluated again without observation
+                # The trace is incomplete; observe_loop evaluates the loop again without traces
                 self._stack[-2].children.pop()
                 raise
             finally:

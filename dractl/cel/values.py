@@ -110,7 +110,7 @@ class Timestamp(Struct, frozen=True):
 
 class Optional(Struct, frozen=True):
     """``optional.of(value)``; ``optional.none()`` has no value. The value may be an error: see
-    :func:`opened`.
+    :func:`content_of`.
     """
 
     value: Any = None
@@ -121,8 +121,8 @@ NONE = Optional(None, False)
 
 
 def content_of(optional: Optional) -> Any:
-    """Return the content of an optional that is present; raise its error if upstream could not
-    adapt it (evaluation.py).
+    """Return the content of an optional that is present. Raises the error that cel-go raises if it
+    cannot convert the content again (evaluation.py).
     """
     if type(optional.value) is CelError:
         raise optional.value
@@ -279,8 +279,8 @@ _STRICT = (Quantity, Version, IP, CIDR, URL, NamedFormat)
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Return ``a == b``. Values of different kinds differ, but a Kubernetes type on the left only
-    accepts its own kind.
+    """Return ``a == b``. Values of different kinds are unequal. Raises CelError if the left value
+    has a type of Kubernetes and the right value is of another kind, except for null.
     """
     kind, other = type(a), type(b)
     if other is Sum and isinstance(a, _STRICT):
@@ -348,8 +348,8 @@ def _compare_numbers(a: Any, b: Any) -> int | None:
 
 
 def _as_double(number: int, other: float) -> float:
-    """Return the double for an integer that is compared with ``other``; a double outside the
-    integer's range stays outside.
+    """Return the double that is compared with ``other`` in place of an integer. If ``other`` is
+    outside the range of the integer's type, an infinity is returned, so that the order is right.
     """
     low, high = (0, MAX_UINT) if type(number) is Uint else (MIN_INT, MAX_INT)
     if other < low:
