@@ -70,8 +70,8 @@ def _choose(first: Document, second: Document, files: Collection[str]) -> Docume
     if is_first_named != is_second_named:
         return first if is_first_named else second
     if _is_stored(first) != _is_stored(second):
-        # A manifest that is named is a change of the cluster's objects; a manifest beside a dump is
-        # not.
+        # If the user named both files, the manifest counts: it changes the stored object. In a
+        # folder, the stored object counts.
         return first if _is_stored(first) != is_first_named else second
     if _is_stored(first) and _is_same_object(first.value, second.value):
         return first if _version(first) > _version(second) else second

@@ -95,8 +95,9 @@ def read_files(
 def select_relevant(inputs: Inputs, paths: Sequence[str]) -> Inputs:
     """Return the part of an input of ``paths`` that may concern DRA, by the rules of :func:`load`.
 
-    A path that is the only one counts whatever it contains, as standard input does. Definitions of
-    custom resources are no longer documents, but their files are in ``definitions``.
+    If there is only one path, the documents of this file count even if they do not mention DRA, and
+    so do the documents of standard input. The result has CustomResourceDefinitions in
+    ``definitions`` instead of ``documents``.
     """
     named = frozenset(("<stdin>", *name_paths(paths[:1] if len(paths) == 1 else ())))
 
@@ -144,8 +145,8 @@ def list_unrendered(inputs: Inputs) -> Iterator[Skipped]:
 
 
 def _has_appliers(inputs: Inputs) -> bool:
-    """Return True if files have appliers that no API server has stored; a dump would also contain
-    the applied objects.
+    """Return True if an applier is a manifest. If all come from a dump, the dump also has the
+    objects that they apply.
     """
     return bool(inputs.appliers) and any(
         not document.at(("metadata", "uid"))

@@ -62,7 +62,7 @@ def foreign_pods(
     """
     sure = group(document.value) in _GROUPS_WITH_PODS
     specs = list(pod_specs(document.value))
-    # Charts put these into pods as they are.
+    # Charts copy the values of controllers into pods unchanged.
     of_charts = chart_pods(document, document.value)
     parts = {tuple(path[:-2]) for pod in of_charts for path, _ in pod.claims}
     for path, spec in specs:
@@ -147,7 +147,7 @@ def _flag_spec(
     complete = isinstance(spec.get("resourceClaims"), list) and listed
     for remark in verdict(pod, target, {}, matters=_concerns_claims).remarks:
         violation = remark.violation
-        if violation.rule == "PC-09" and not complete:  # another rule reports existing claims
+        if violation.rule == "PC-09" and not complete:  # the list of claims may be elsewhere
             continue
         yield _report_in_pod(document, violation, places_of_pod.path_in_document(violation.path))
     for name in spec:
@@ -224,7 +224,7 @@ def _flag_missing_list(
     """Yield the containers that name claims although their pod has no list of claims; the list may
     be at a higher level by mistake.
 
-    ``places`` has the meaning of :class:`PodSpec`.
+    ``places`` has the paths of containers that are not in a list, as in :class:`PodSpec`.
     """
     list_path = (*path, "resourceClaims")
     for length in range(len(path) - 1, 0, -1):

@@ -37,8 +37,9 @@ def pools(run: Run) -> Sequence[SlicePool]:
 def _list_pools(run: Run) -> Sequence[SlicePool]:
     """Return the pools of a run.
 
-    Complete slices of one node are a pool of their own: the scheduler uses only these slices on
-    that node (k8s.io/dynamic-resource-allocation/structured GatherPools).
+    If the slices of one node are complete without the others, they are listed as a pool of their
+    own, since the scheduler uses no others on that node
+    (k8s.io/dynamic-resource-allocation/structured GatherPools).
     """
     slices_by_pool: dict[tuple[str, str], list[Manifest]] = {}
     for subject in run.of("ResourceSlice"):

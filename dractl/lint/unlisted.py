@@ -17,7 +17,7 @@ def find_unlisted(
     readings: Iterable[Reading], kustomizations: Kustomizations, others: Container[str]
 ) -> Iterator[Skipped]:
     """Find the files with DRA objects that the kustomization in their folder does not name. Files
-    that Flux or Argo CD applies are left out, and so are ``others``, about which nobody asked.
+    that Flux or Argo CD applies are left out, and so are ``others``, which are read but not linted.
     """
     delivered: set[str] = set()
     files: dict[str, None] = {}

@@ -92,8 +92,8 @@ class Embedding(Struct, frozen=True):
 
 
 class Within:
-    """The base of locators for a document that is written in another form inside the document
-    ``outer``.
+    """The base class of locators for a document that is made from the document ``outer`` or from a
+    part of it.
     """
 
     def __init__(self, outer: Document) -> None:
@@ -123,7 +123,7 @@ class Provenance(Struct, frozen=True):
     template or resource, whose text differs.
     """
     variant: str | None = None
-    """The values file, if the chart was rendered with other values before."""
+    """The values file of a further rendering of a chart; None for the first rendering."""
     layers: Sequence[Document] = ()
     """Documents of other files that contribute values: a chart's values, a kustomization's
     patches.
@@ -207,7 +207,7 @@ class Document:
 
     @property
     def variant(self) -> str | None:
-        """The values file, if the chart was rendered with other values before."""
+        """The values file of a further rendering of a chart; None for the first rendering."""
         return self.provenance.variant
 
     @property
@@ -222,7 +222,7 @@ class Document:
 
     @property
     def embedding(self) -> Embedding | None:
-        """The string of another document whose text the document is."""
+        """The string of another document that contains the text of this document."""
         return self.provenance.embedding
 
     @property
@@ -354,7 +354,7 @@ class Inputs(Struct, frozen=True):
     folders: tuple[str, ...] = ()
     """Folders that were walked."""
     undecided: tuple[str, ...] = ()
-    """Files that may define objects of any name once they are rendered or corrected."""
+    """Files that were not parsed or rendered whole, and so may define objects of any name."""
     around: frozenset[str] = frozenset()
     """Files that nobody asked about, but whose objects the other files may refer to."""
     kustomizations: tuple[str, ...] = ()

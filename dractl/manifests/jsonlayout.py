@@ -114,8 +114,8 @@ class _Layout:
         return self._break + self.unit * depth if self.unit else ""
 
     def write(self, value: Any, depth: int | None = None) -> str:
-        """Return the text of a new value. ``depth`` is the depth of the line on which the value
-        begins; without ``depth``, it is a value of this map or list.
+        """Return the text of a new value. ``depth`` is the indentation depth of the line on
+        which the value begins; the default is the depth of the values of this map or list.
         """
         if not self.unit:
             return json.dumps(value, separators=("," + self._space, ":" + self._space))
