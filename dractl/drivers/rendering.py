@@ -38,7 +38,7 @@ class Rendering(Struct, frozen=True):
     not start, or the API server refuses its slices. The rendering has no slice of such a driver.
     """
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The names of :attr:`Inventory.unknown`, by driver."""
+    """The full names of attributes and capacities whose values were not read, by driver."""
 
     @property
     def objects(self) -> tuple[dict[str, Any], ...]:

@@ -31,7 +31,7 @@ def parse_machines(values: Iterable[str]) -> list[str]:
 def single_machine(values: Iterable[str], why: str) -> str:
     """Return the only machine that values name.
 
-    Raises UsageError if there are several; ``why`` is the reason why that is not possible.
+    Raises UsageError if there are several; ``why`` says why only one is possible.
     """
     groups = parse_groups(values)
     if len(groups) > 1:

@@ -26,14 +26,14 @@ class PciNames(Struct, frozen=True):
     """A pci.ids file. Ids are hexadecimal as in sysfs, with or without ``0x``."""
 
     below: Mapping[str, str]
-    """The text for each vendor (``10de``) and each class (``C 03``), which begins with its name.
-    Names of devices are searched for when they are needed, since the file has 20,000 of them and a
-    machine only a few.
+    """The text of each vendor (``10de``) and each class (``C 03``) in the file: the name, then the
+    lines of the devices or subclasses. Names of devices are searched for when they are needed,
+    since the file has 20,000 of them and a machine only a few.
     """
     date: str
     others: Mapping[str, str]
-    """Names that differ in another copy, by ``vendor`` or ``vendor:device``; a name that this copy
-    lacks is empty.
+    """The different names in another copy of the file, by ``vendor`` or ``vendor:device``; "" for a
+    name that the other copy lacks.
     """
 
     def vendor(self, vendor: str | None) -> str | None:

@@ -48,8 +48,8 @@ def product_name(name: str | None) -> str:
 
 
 def place(pci: PciDevice | None) -> dict[str, Any]:
-    """Return the place of a function in 1.0.0 and later: the driver's own attribute, and the
-    standard ones.
+    """Return the attributes for the place of a PCI function, as the driver publishes them from
+    1.0.0 on: its own attribute, and the standard ones.
     """
     return {"numaNode": numa_number(pci), **bus_id(pci), **pcie_root(pci), **numa_node(pci)}
 
@@ -63,9 +63,9 @@ def place_of_gpu(pci: PciDevice | None) -> dict[str, Any]:
 
 
 def module_version(gpu: Gpu, *, short: bool = True) -> dict[str, Any]:
-    """Return the attributes of SemverDriverVersion, which has three parts, since the API accepts no
-    more. Earlier versions of the driver (``short`` is False) published all parts
-    (ROCm/gpu-operator#609).
+    """Return the attributes with the version of the kernel module. ``driverVersion`` has three
+    parts, since the API accepts no more (SemverDriverVersion). Earlier versions of the driver
+    (``short`` is False) published all parts (ROCm/gpu-operator#609).
     """
     full = gpu.driver_version
     strict_version: dict[str, Any] | None = None
@@ -128,8 +128,8 @@ def device(unit: Unit, options: Options, identity: str) -> dict[str, Any]:
 
 def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
     """Return the attributes that only 0.1 publishes. They include the module's version as it is;
-    the API server refuses a version that has four parts or is empty. GetDriverVersion returns both
-    versions or neither.
+    the API server refuses a version that has four parts or is empty. GetDriverVersion returns the
+    module's version and its source version, or neither.
     """
     module, source = unit.gpu.driver_version, unit.amd.source_version
     prefix = "parentPciAddr parentDeviceID" if kind == PARTITION else "pciAddr deviceID"
@@ -139,8 +139,9 @@ def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         "renderIndex": unit.render_minor,
         # libdrm reports the kernel's name, which depends on the version of the graphics core
         # (drivers/gpu/drm/amd/amdgpu/ amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for
-        # 9.4.3, 9.4.4 and 9.5.0, which KFD shows as these (amdkfd/kfd_device.c kgd2kfd_probe). No
-        # other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init), which 0.1 needs.
+        # 9.4.3, 9.4.4 and 9.5.0. KFD shows these versions unchanged (amdkfd/kfd_device.c
+        # kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init),
+        # which 0.1 needs.
         "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),
         "driverVersion": {"version": module if module and source else ""},
         "driverSrcVersion": source if module and source else "",

@@ -123,7 +123,8 @@ def _unit(gpu: Gpu, amd: Amdgpu, machine: Machine) -> Unit:
 
 def _partitions(gpu: Gpu, amd: Amdgpu, machine: Machine, options: Options) -> Iterator[Unit]:
     """Yield the partitions that are platform devices. The driver publishes partitions of GPUs with
-    a NUMA node; 0.1 publishes partitions with their GPU's id and its two partition files.
+    a NUMA node. 0.1 publishes only partitions that have the KFD id of their GPU, and only if the
+    GPU has both partition files.
     """
     whole = _unit(gpu, amd, machine)
     if whole.pci is None or whole.pci.numa_node is None:

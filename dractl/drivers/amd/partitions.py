@@ -65,7 +65,7 @@ def devices(unit: Unit, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _capacity(each: int, count: int, show: Any) -> dict[str, Any]:
-    """Return the total of all partitions; a request takes exactly one partition's share."""
+    """Return the capacity of ``count`` partitions; a request can only take the share of one."""
     value: dict[str, Any] = {"value": show(each * count)}
     if count > 1:
         value["requestPolicy"] = {"default": show(each), "validValues": [show(each)]}
