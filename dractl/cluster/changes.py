@@ -136,7 +136,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """Return the cluster after ``changes``. Raises PatchError if a patch does not apply."""
     changes = tuple(changes)
     if any(isinstance(change, Create) for change in changes):
-        return _apply(state, changes)  # it must contain the created object itself
+        return _apply(state, changes)  # a cached state has an equal object, not this one
     return state.cache.from_change(state, repr(changes), lambda: _apply(state, changes))
 
 
@@ -204,7 +204,7 @@ class _Draft:
 
     def _claim(self, key: Key) -> Claim:
         raw = self.get("ResourceClaim", key)
-        # The state's own view of the claim has cached the fields that other changes read.
+        # The state's view of an unchanged claim has already cached the fields that it decoded.
         claim = self._claims_before.get(key)
         return claim if claim is not None and claim.raw is raw else Claim(raw)
 

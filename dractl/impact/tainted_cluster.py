@@ -34,7 +34,7 @@ class TaintedCluster(Struct, frozen=True):
 
     @property
     def rehearsal(self) -> ClusterState:
-        """The cluster in which the changed rules with the effect None evict pods."""
+        """The cluster after the change, as if its rules with the effect None had NoExecute."""
         rules = {
             rule.key: rule.with_taint(effect="NoExecute")
             for rule in self.rules

@@ -155,7 +155,7 @@ class Device:
     @property
     def is_plain(self) -> bool:
         """True if each attribute is a string, a number, a boolean or a valid version, which every
-        release can convert. False means that this is unknown.
+        release can convert. If it is False, some release may not convert them.
         """
         if self._is_plain is None:
             self._is_plain = _are_plain(self.mapping.get("attributes"))

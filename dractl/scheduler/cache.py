@@ -38,9 +38,9 @@ class Verdicts(Struct, frozen=True):
     """The verdicts on claims, by key of the node."""
 
     by_specs: dict[Hashable, Verdict | None]
-    """The verdicts for all claims with these specs."""
+    """The verdicts without a fault, which all claims with the same specs share."""
     with_faults: dict[Hashable, Verdict | None]
-    """The verdicts whose faults name these claims."""
+    """The verdicts with a fault. The fault names a claim, so other claims do not share them."""
 
     def look_up(self, node: Hashable, compute: Callable[[], Verdict | None]) -> Verdict | None:
         """Return the verdict on a node; a verdict that is missing is computed."""
@@ -97,7 +97,7 @@ class SchedulerCache:
     def node_keys(self, nodes: Mapping[str, Node], names: AttributeNames) -> NodeKeys:
         """Return the keys of nodes for a question that reads the attributes ``names``."""
         groups, in_use = self.groups, self.held_devices.in_use
-        if nodes is not self.nodes:  # a part of the nodes, which seldom comes again
+        if nodes is not self.nodes:  # a subset of the nodes; it is seldom needed again
             return groups.keys(nodes, names, in_use)
         return self.state.cache.from_sources(
             ("node-keys", names),

@@ -56,9 +56,9 @@ class Drivers(Struct, frozen=True):
 def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Drivers:
     """Return the drivers that run or have slices, and the versions of the API that they speak.
 
-    The tag of its image determines them, or else the managed fields of its slices. A helper library
-    of 0.34 or later prefers v1, so a driver that writes an older version in a release with v1
-    speaks no other version.
+    The tag of the driver's image determines the versions, or else the managed fields of its slices.
+    With the helper library of 0.34 or later, a driver writes v1 if the release serves it. So a
+    driver that writes an older version to such a release speaks only that version.
     """
     objects = [value for kind in state.kinds for value in state.objects(kind).values()]
     objects += others

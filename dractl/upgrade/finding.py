@@ -47,7 +47,7 @@ class ObjectEdit(Struct, frozen=True):
 
     title: str
     patch: str
-    """``KIND/[NAMESPACE/]NAME``."""
+    """The object to change, as ``KIND/[NAMESPACE/]NAME``."""
     json: tuple[Operation, ...]
 
 
@@ -63,7 +63,7 @@ class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"
     objects: tuple[str, ...] = ()
     """``KIND/[NAMESPACE/]NAME`` of each object."""
     owner: str | None = None
-    """The tools that apply the objects, with their namespaces."""
+    """The tools that apply the objects, each with the namespace of its objects."""
     fix: str | None = None
     """A change of the objects that corrects the problem, as an imperative."""
     source: str | None = None
@@ -148,7 +148,7 @@ _SKEW = 3
 """
 _CHANGED_KINDS = ("ResourceClaim", "DeviceClass")
 UPGRADED_FIRST = ("driver-api", "program-api")
-"""Codes of findings whose fix is a step before the release."""
+"""Codes of findings whose fix, the upgrade of a driver or program, has to come before the step."""
 
 
 def steps_before_release(
@@ -216,7 +216,7 @@ def _change_steps(findings: Iterable[Finding]) -> Iterator[str]:
             yield finding.fix
         elif finding.level == "breaks":
             names = finding.objects
-            if finding.reads:  # pods need no change themselves
+            if finding.reads:  # claims and classes name attributes, pods do not
                 names = tuple(name for name in names if name.startswith(_CHANGED_KINDS))
             broken.update(names)
     if broken:
@@ -236,7 +236,8 @@ def add_owners(
 ) -> tuple[Finding, ...]:
     """Return the findings with the owners of their objects.
 
-    Nodes have no owner, so the workloads that run ``driver`` replace them.
+    Nodes have no owner. If a finding has only nodes, it gets the owners of the workloads that run
+    ``driver``.
     """
     return tuple(replace(one, owner=_owners(one, state, driver)) for one in findings)
 

@@ -115,8 +115,8 @@ class ServerAnswer(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     """The fields that it drops silently."""
     doubts: tuple[str, ...] = ()
-    """Sentences on names that are unknown in a preview, which may refuse the object because of
-    them.
+    """Sentences about names that are unknown in a preview. Its API server may refuse the object
+    because of them.
     """
     gates: frozenset[tuple[str, str]] = frozenset()
     """The fields that it drops, each with its gate."""

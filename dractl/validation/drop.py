@@ -59,8 +59,8 @@ def drop(value: dict[str, Any], target: Target) -> tuple[dict[str, Any], list[Dr
 def _list_fields(value: Mapping[str, Any], spec: str, target: Target) -> list[SpecField]:
     """Return the fields that the server drops from a spec.
 
-    A slice may have many devices, so fields whose name does not occur in it are left out. (A claim
-    may have such a name in the parameters of a configuration.)
+    A slice may have many devices, so only fields whose name occurs in its JSON are returned. For
+    other objects, all fields are.
     """
     fields = fields_dropped_by(spec, target)
     if spec != "slice":

@@ -54,8 +54,8 @@ class Record:
         return shape
 
     def go_embedding(self, name: str) -> list[str]:
-        """Return the name of the embedded struct that a field belongs to, if the
-        decoder shows it.
+        """Return a list with the embedded struct that declares a field; the list is empty if the
+        decoder's messages do not name such a struct.
         """
         name_of_struct = self.names.get(name, {}).get("x-go-embedded")
         return [name_of_struct] if name_of_struct else []
@@ -98,7 +98,7 @@ class List:
 
 
 class Map:
-    """A map; its keys are decoded from strings, whatever the type of the keys is called."""
+    """A map. All keys of JSON are strings, so the type of the keys affects only ``go``."""
 
     __slots__ = ("go", "item", "plain")
 
@@ -122,8 +122,8 @@ class Map:
 class Scalar:
     """A string, number, boolean, or a type with its own decoder.
 
-    ``error`` returns the error for a value: None if the value fits, "" if Go names the types, else
-    the decoder's own text.
+    ``error`` returns None for a value that fits, and the text of the type's own decoder for others.
+    The text is "" if Go's usual message applies, which names both types.
     """
 
     __slots__ = ("_error", "go", "plain")
