@@ -39,6 +39,7 @@ def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple
     """Yield the pods of a PodGroup or a workload.
 
     Other owners may be between the workload and its pods: a CronJob's Jobs, a RayJob's RayCluster.
+    A dump may lack ReplicaSets; the pods of a Deployment then show it by their template hash.
     """
     owners = {(kind, key[1])}
     owned_objects = [
@@ -54,7 +55,9 @@ def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple
         owners |= {(kind, name) for kind, name, view in owned_objects if _has_owner(view, owners)}
     for pod_key, pod in state.pods.items():
         if pod_key[0] == key[0] and (
-            _has_owner(pod, owners) or is_member(state, pod, kind, key[1])
+            _has_owner(pod, owners)
+            or pod.workload == (kind, key[1])
+            or is_member(state, pod, kind, key[1])
         ):
             yield pod_key, pod.raw
 

@@ -166,3 +166,12 @@ def test_pods_of_a_workload_include_those_of_its_groups(of_group: dict[str, Any]
     assert names_of_pods("Workload", "train") == ["a"]
     assert names_of_pods("Workload", "serve") == []
     assert names_of_pods("PodGroup", "train-0") == ["a"]
+
+
+def test_pods_of_a_deployment_are_found_in_a_dump_without_its_replicaset() -> None:
+    labels = {"pod-template-hash": "7d9"}
+    mine = pod_with_owner("web-7d9-x", "ReplicaSet", "web-7d9", labels=labels)
+    other = pod_with_owner("api-7d9-x", "ReplicaSet", "api-7d9", labels=labels)
+    state = state_of(mine, other, pod_with_owner("web-x", "ReplicaSet", "web"))
+    found = [key for key, _ in pods_of_workload(state, "Deployment", ("ml", "web"))]
+    assert found == [("ml", "web-7d9-x")]
