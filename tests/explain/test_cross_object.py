@@ -300,6 +300,7 @@ def test_slices_of_a_nonexistent_node_are_reported() -> None:
         "slices of gpu.example.com are for node a.example.com, which does not exist; there is node a"
         in answer.headline
     )
+    assert answer.fixes[0].title.startswith("set NODE_NAME of driver gpu.example.com")
     # The driver would publish deleted slices again.
     assert not any("delete its slices" in step.text for step in answer.next)
 
@@ -309,6 +310,8 @@ def test_slices_of_a_removed_node_are_deleted() -> None:
     answer = explain(node("node-1"), gone, ONE, pod("p", USES))
     assert "are for node node-2, which does not exist" in answer.headline
     assert any("bring node node-2 back, or delete its slices" in step.text for step in answer.next)
+    # Another machine with a similar name is not the Node of these slices.
+    assert not any("NODE_NAME" in fix.title for fix in answer.fixes)
 
 
 def test_a_pod_without_a_scheduler_condition_has_not_been_tried() -> None:

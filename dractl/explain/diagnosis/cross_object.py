@@ -28,6 +28,7 @@ from dractl.explain.reasons.cross_object import (
     NotTriedYet,
     OldTemplate,
     UnknownNodes,
+    is_same_host,
 )
 from dractl.explain.reasons.devices import DeviceInUse
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
@@ -551,9 +552,7 @@ def _find_slices_for_unknown_nodes(
             unknown_nodes.setdefault(item.spec.driver, {})[name] = None
     for driver, names in unknown_nodes.items():
         first = next(iter(names))
-        similar = next(
-            (n for n in nodes if first.startswith(f"{n}.") or n.startswith(f"{first}.")), None
-        )
+        similar = next((name for name in nodes if is_same_host(name, first)), None)
         yield UnknownNodes(
             driver=driver, places=tuple(names), nearest=similar or nearest(first, nodes)
         )

@@ -22,7 +22,7 @@ from dractl.explain.fixes.pool_repairs import (
 from dractl.explain.fixes.preference import Preference
 from dractl.explain.fixes.problem import FixProblem
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.cross_object import DriverAbsent, UnknownNodes
+from dractl.explain.reasons.cross_object import DriverAbsent, UnknownNodes, is_same_host
 from dractl.explain.reasons.drivers import PluginFault, PluginNotWanted
 from dractl.explain.reasons.pools import (
     NoSlicesForDriver,
@@ -228,8 +228,9 @@ def _publish_on_nodes(
     request = _find_request(problem, on_nodes, driver)
     names = [node.name for node in nodes]
     is_misnamed = any(
-        isinstance(cause, UnknownNodes) and cause.driver == driver and cause.nearest in names
+        cause.driver == driver and cause.is_misnamed and cause.nearest in names
         for cause in problem.causes
+        if isinstance(cause, UnknownNodes)
     )
     if request is None or not nodes or is_misnamed:
         return
@@ -245,31 +246,33 @@ def _publish_on_nodes(
 
 @fix_for(UnknownNodes)
 def rename_node(problem: FixProblem, cause: UnknownNodes) -> Iterator[Candidate]:
-    """Let a driver publish under the name of the Node, not under its fully qualified name."""
+    """Let a driver publish under the name of the Node, not under its fully qualified name.
+
+    A Node whose name is merely similar may be another machine.
+    """
+    if not cause.is_misnamed:
+        return
     nodes = [name for _, name in problem.state.objects("Node")]
     patches = []
     for (_, slice_name), value in problem.state.objects("ResourceSlice").items():
         published = slice_of(value)
         if published.driver != cause.driver or published.node not in cause.places:
             continue
-        short_names = (name for name in nodes if published.node.startswith(f"{name}."))
-        node_name = next(short_names, cause.nearest)
-        if node_name is not None:
+        if node_name := next((name for name in nodes if is_same_host(name, published.node)), None):
             operation = replace_field(("spec", "nodeName"), node_name)
             patches.append(Patch(f"ResourceSlice/{slice_name}", (operation,)))
-    if patches and cause.nearest is not None:
-        yield Candidate(
-            f"set NODE_NAME of driver {cause.driver} to the name of its Node",
-            (),
-            FixSlot(Topic.POOL, f"{cause.driver} names"),
-            Preference.CORRECT,
-            effect=(
-                f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: "
-                "take it from spec.nodeName (fieldRef)"
-            ),
-            consequences=tuple(patches),
-            corrects=True,
-        )
+    yield Candidate(
+        f"set NODE_NAME of driver {cause.driver} to the name of its Node",
+        (),
+        FixSlot(Topic.POOL, f"{cause.driver} names"),
+        Preference.CORRECT,
+        effect=(
+            f"it publishes for {cause.places[0]}, the Node is {cause.nearest}: "
+            "take it from spec.nodeName (fieldRef)"
+        ),
+        consequences=tuple(patches),
+        corrects=True,
+    )
 
 
 def _find_request(

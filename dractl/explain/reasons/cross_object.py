@@ -149,6 +149,11 @@ class DriverAbsent(Cause, frozen=True, kw_only=True):
         )
 
 
+def is_same_host(name: str, other: str) -> bool:
+    """Return True if one of two names of nodes is the other one with a domain."""
+    return name.startswith(f"{other}.") or other.startswith(f"{name}.")
+
+
 class UnknownNodes(Cause, frozen=True, kw_only=True):
     """Slices of a driver name nodes that do not exist."""
 
@@ -181,8 +186,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
     @property
     def is_misnamed(self) -> bool:
         """True if a node exists under the short form of the first name, or under its long form."""
-        name, similar = self.places[0], self.nearest or ""
-        return bool(similar) and (name.startswith(f"{similar}.") or similar.startswith(f"{name}."))
+        return self.nearest is not None and is_same_host(self.places[0], self.nearest)
 
     def sentence(self, names: Names, scope: Scope) -> str:
         single = len(self.places) == 1
