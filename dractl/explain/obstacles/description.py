@@ -67,12 +67,7 @@ def describe_obstacles(
         tuple(cause for _, theirs in pairs for cause in theirs),
         when,
         tuple(c for demand, theirs in pairs if lasts and not demand.passes for c in theirs),
-        tuple(
-            note
-            for demand, theirs in pairs
-            if isinstance(demand, RequestedDevices) and not _have_devices(theirs)
-            for note in _note_unjudged_demand(case, nearest, demand)
-        ),
+        tuple(_note_unjudged_demands(case, nearest, pairs)),
     )
 
 
@@ -131,38 +126,38 @@ def _rename_claims(cause: Cause, recreated: Case, case: Case) -> Cause:
     return replace(cause, **fields) if names else cause
 
 
-def _have_devices(causes: Sequence[Cause]) -> bool:
-    """Return True if there are devices for a request, and something else takes them."""
-    return any(isinstance(cause, RequestsCause | HeldDevices) for cause in causes)
-
-
-def _note_unjudged_demand(
-    case: Case, nearest: NodeObstacles, demand: RequestedDevices
+def _note_unjudged_demands(
+    case: Case, nearest: NodeObstacles, pairs: Sequence[tuple[Demand, Sequence[Cause]]]
 ) -> Iterator[str]:
-    """Yield notes on the other demands of a request without devices, since it is unknown whether
-    its devices would meet them.
+    """Yield notes on the other demands of requests without devices, since it is unknown whether
+    their devices would meet them.
     """
-    value = case.state.get(*parse_target(demand.target)) or {}
-    claim = Claim.of(demand.target, value, demand.prefix)
-    request = claim.request(demand.request)
-    if request is None:
-        return
-    demanded = [format_expression(selector.text) for selector in request.selectors]
-    demanded += [f"a count of {request.amount}"] if request.amount > 1 else []
-    demanded += [
-        f"{constraint.kind} {constraint.attribute}"
-        for constraint in claim.constraints
-        if request in claim.targets(constraint.requests)
-    ]
-    if demanded:
-        yield (
-            f"not known of request {demand.request}, without devices to compare with: "
-            + ", ".join(demanded)
+    for demand, causes in pairs:
+        # With one of these causes there are devices for the request, which something else takes.
+        is_served = any(isinstance(cause, RequestsCause | HeldDevices) for cause in causes)
+        if is_served or not isinstance(demand, RequestedDevices):
+            continue
+        value = case.state.get(*parse_target(demand.target)) or {}
+        claim = Claim.of(demand.target, value, demand.prefix)
+        request = claim.request(demand.request)
+        if request is None:
+            continue
+        demanded = [format_expression(selector.text) for selector in request.selectors]
+        demanded += [f"a count of {request.amount}"] if request.amount > 1 else []
+        demanded += [
+            f"{constraint.kind} {constraint.attribute}"
+            for constraint in claim.constraints
+            if request in claim.targets(constraint.requests)
+        ]
+        if demanded:
+            yield (
+                f"not known of request {demand.request}, without devices to compare with: "
+                + ", ".join(demanded)
+            )
+        drivers = case.drivers_of(request.device_class).union(
+            *(d.drivers for d in nearest.demands if isinstance(d, ClassOfRequest))
         )
-    drivers = case.drivers_of(request.device_class).union(
-        *(d.drivers for d in nearest.demands if isinstance(d, ClassOfRequest))
-    )
-    yield from _note_unpublished_devices(case, drivers, nearest)
+        yield from _note_unpublished_devices(case, drivers, nearest)
 
 
 def _note_unpublished_devices(
