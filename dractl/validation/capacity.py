@@ -46,7 +46,7 @@ def request_policy(place: Place, *, shareable: bool, target: Target) -> Iterator
 
 
 def _amount(place: Place, target: Target) -> Quantity:
-    """Return the quantity at a place in the form in which the server of a release calculates."""
+    """Return the quantity at a place, with the arithmetic of the release's server."""
     saturates = target.has("saturating-quantities")
     return SaturatingQuantity.of(place.quantity) if saturates else place.quantity
 

@@ -105,13 +105,13 @@ class Declared(Violation, frozen=True):
     api/resource/v1*/types.go.
 
     The generated code runs alongside the handwritten validation, and continues after the latter has
-    stopped. It spells paths in the version of the document. In other releases, handwritten
-    validation reports the same.
+    stopped. It spells paths in the version of the document. In releases without generated
+    validation, handwritten validation reports the same error.
     """
 
 
 def as_declared(place: Place, violations: Iterable[Violation]) -> Iterator[Declared]:
-    """Yield violations in the form of generated validation, reported for ``place``."""
+    """Yield the violations as violations from generated validation, for the field at ``place``."""
     for v in violations:
         yield Declared(
             v.rule,

@@ -32,8 +32,8 @@ from dractl.validation.violation import Violation
 MAX_REQUESTS = MAX_CONSTRAINTS = MAX_CONFIG = MAX_DERIVED = 32
 MAX_FIRST_AVAILABLE = 8
 MAX_OFFERED = 64
-"""Maximum number of names that are suggested in place of a wrong name. Few claims have more, and
-hostile input must not take unbounded time.
+"""Maximum number of names that are suggested in place of a wrong name. Few claims have more names,
+and hostile input must not take unbounded time.
 """
 
 _SELECTORS = SelectorRules("RC-10", "RC-11", "RC-12", "RC-13", "RC-14")
@@ -51,7 +51,9 @@ class _Claim(Struct, frozen=True):
     references: Mapping[str, frozenset[str]]
     """The names of requests, and of the alternatives of each."""
     constrained: Mapping[str, frozenset[str]]
-    """The attributes in constraints, by the reference that they apply to; "" for all requests."""
+    """The attributes in constraints, by the reference to the constrained request; "" for all
+    requests.
+    """
     cost: list[int]
     """The costs of the derived attributes that compile; the checks add to the list."""
 
@@ -90,8 +92,9 @@ def admin_access(
     """Yield the violations of admin access in a namespace without the label
     (pkg/registry/resource/utils.go AuthorizedForAdmin).
 
-    ``namespace`` has its labels; None if they are unknown. Even for a template, the server names
-    the path of a flat request in a claim.
+    ``namespace`` has its labels; None if they are unknown. The server always names the path
+    ``spec.devices.requests[N].adminAccess``, even for a template, and although v1 has the field in
+    ``exactly``.
     """
     if namespace is None or not target.has("admin-access-namespace"):
         return
@@ -281,7 +284,7 @@ def request_references(
 ) -> Iterator[Violation]:
     """Yield the violations in references to requests from another part of a claim.
 
-    ``rules`` has the ids for too many references, for repeated ones, and for a reference that is
+    ``rules`` has two ids: one for too many or repeated references, and one for a reference that is
     not in ``known``.
     """
     check = partial(request_reference, rules[1], known=known)

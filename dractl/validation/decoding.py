@@ -47,10 +47,11 @@ def identify(value: Mapping[str, Any], target: Target) -> Record | list[Violatio
 def decode(
     value: Mapping[str, Any], shape: Record, target: Target, faults: Collection[DoubledKey]
 ) -> list[Violation]:
-    """Return the decoding errors. A value of the wrong type hides all others; duplicate keys and
-    unknown fields hide none.
+    """Return the decoding errors. A value of the wrong type hides duplicate keys and unknown
+    fields, which hide no other error.
 
-    The messages of ``faults`` are used unchanged. For a preview, unknown fields are doubts.
+    ``faults`` are the duplicate keys, whose messages are used unchanged. For a preview, unknown
+    fields are doubts.
     """
     misfits = walk(value, shape)
     if not misfits and not faults:

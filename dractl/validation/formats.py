@@ -23,7 +23,7 @@ _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _CASELESS: Final = _SUBDOMAIN.replace("a-z", "a-zA-Z\u212a\u017f")
 _VALUE: Final = f"({_KEY})?"
 
-# The others are compiled on first use, since few claims have labels, taints or tolerations.
+# All other patterns are compiled on first use, since few claims have labels, taints or tolerations.
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
 _C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
@@ -260,7 +260,7 @@ def check_qualified_name(
 ) -> Iterator[Violation]:
     """Yield the violations in ``name`` or ``domain/name`` (validateQualifiedName).
 
-    Releases up to 1.37 accept any name with more slashes.
+    Releases up to 1.37 accept any name with more than one slash.
     """
     if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
         return

@@ -123,7 +123,9 @@ def _counter(path: Path, entry: Mapping[str, Any]) -> str:
 
 
 def _class_conflicts(listed: Sequence[tuple[Path, Mapping[str, Any]]]) -> Iterator[KueueFault]:
-    """Yield the classes that are in several mappings without different counters."""
+    """Yield the classes that are mapped to several resources, unless each mapping has a counter of
+    its own.
+    """
     resources: dict[str, str] = {}
     counters: dict[str, set[str]] = {}
     for path, entry in listed:

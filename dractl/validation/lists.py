@@ -37,8 +37,8 @@ def unique(
     *,
     name: str | None = None,
 ) -> Iterator[Violation]:
-    """Yield the items whose key an earlier item has, too. 1.34 points to the field ``name``, which
-    contains the key.
+    """Yield a violation for each item with the same key as an earlier item. 1.34 reports it at the
+    field ``name``, which contains the key; later releases report it at the item.
     """
     seen: set[Hashable] = set()
     for item in places.items():

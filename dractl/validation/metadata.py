@@ -35,7 +35,7 @@ CLUSTER_SCOPED = frozenset(
 _COUNTS_GENERATIONS = frozenset(
     {"ResourceClaim", "ResourceClaimTemplate", "ResourcePoolStatusRequest"}
 )
-"""Kinds whose generation the server does not set at creation."""
+"""Kinds whose generation the server does not set at creation, so that it checks the given one."""
 
 
 def object_meta(kind: str, place: Place, target: Target) -> Iterator[Violation]:

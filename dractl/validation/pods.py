@@ -213,8 +213,8 @@ def _pod_level_names(amounts: _Amounts) -> Iterator[Violation]:
 
 
 def _quantities(place: Place, amounts: _Amounts) -> Iterator[Violation]:
-    """Yield the violations in requests and limits (validateResourceRequirements) that extended
-    resources can have.
+    """Yield the violations of validateResourceRequirements, as far as they concern extended
+    resources in requests and limits.
 
     Amounts must be whole numbers, and the request must equal the limit. Names in ``kubernetes.io``,
     such as the resources of classes, are exempt.

@@ -80,9 +80,7 @@ def _name_in_question(violation: Violation, document: Mapping[str, Any]) -> str 
 
 
 def is_decided(violation: Violation, doubts: Sequence[Violation]) -> bool:
-    """Return False for a value that may only seem to be missing, since a doubtful field may provide
-    it.
-    """
+    """Return False if the violation is about a value that a field in doubt may provide."""
     if violation.type not in ("FieldValueRequired", "FieldValueInvalid"):
         return True
     holders = {violation.path}

@@ -56,8 +56,8 @@ class Rule(Struct, frozen=True):
     """The names of objects to which it is limited; empty for all objects."""
 
     def allows(self, verb: str, group: str, resource: str) -> bool:
-        """Return whether the rule allows a verb on some object of a resource, or of its
-        subresource.
+        """Return whether the rule allows a verb on at least one object of ``resource``, which may
+        be a subresource such as ``resourceclaims/status``.
         """
         _, slash, subresource = resource.partition("/")
         wildcard = f"*/{subresource}" if slash else "*"
@@ -283,9 +283,7 @@ def _find_scope_fault(rules: Sequence[Rule]) -> RoleFault | None:
 
 
 def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iterator[RoleFault]:
-    """Yield the faults that keep a driver from publishing slices, and from preparing claims for
-    it.
-    """
+    """Yield the faults that keep a driver from publishing slices or from preparing claims."""
     at = _position(rules, "resourceslices", _PUBLISHES)
     if at is None:
         return
@@ -325,10 +323,12 @@ def _slices(rules: Sequence[Rule], account: _Account, *, on_nodes: bool) -> Iter
 
 
 def _status(rules: Sequence[Rule], account: _Account, target: Target) -> Iterator[RoleFault]:
-    """Yield the fault of a role that may write the status of claims, but not any of its fields.
+    """Yield the fault of a role that may write the status of claims, but has no permission for any
+    of its fields.
 
-    AuthorizedForBinding requires the verb of the request in the whole cluster;
-    AuthorizedForDeviceStatus requires that verb with a prefix, for the driver's name.
+    AuthorizedForBinding requires the verb of the write on ``resourceclaims/binding`` in the whole
+    cluster. AuthorizedForDeviceStatus requires that verb with a prefix on
+    ``resourceclaims/driver``, for the driver's name.
     """
     at = _position(rules, "resourceclaims/status", _WRITES)
     if at is None or not target.enabled(GATE):

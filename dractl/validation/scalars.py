@@ -67,7 +67,7 @@ _TIME: Final = (
     ("04", r"([0-9]{2})", (("minute", 0, 59),)),
     (":", ":", ()),
     ("05", r"([0-9]{2})(?:[.,][0-9]+)?", (("second", 0, 59),)),
-    # time.Parse accepts one more than the maximum, since people write such offsets.
+    # time.Parse accepts offsets of 24 hours and of 60 minutes, since some people write them.
     (
         "Z07:00",
         r"(?:Z|[+-]([0-9]{2}):([0-9]{2}))",

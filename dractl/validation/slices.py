@@ -286,8 +286,8 @@ def _check_value_count(
     generated = target.has("one-value-generated") and len(filled) != 1
     if not target.has("one-value-invalid") and not chosen:
         yield value_required("RS-18", place, "exactly one value must be specified")
-    # One of the two violations hides the other, unless a shortened key is spelled in two ways in
-    # their paths.
+    # Both validations find this error, and the server reports it once, unless a shortened key is
+    # spelled differently in the two paths.
     elif len(chosen) != 1 and (not generated or place.shortened):
         yield invalid(
             "RS-18", place, "exactly one value must be specified", place.value if chosen else ""

@@ -67,8 +67,8 @@ def validate(
 
 
 def _part(value: Mapping[str, Any]) -> _Part | None:
-    """Return the cache key of a part that can be validated once. Return None if the namespace or
-    the status matters, too, and for parameters of drivers, which may have any size and depth.
+    """Return the cache key of a part. Return None if the verdict also depends on the namespace or
+    the status, and for a part with parameters of drivers, which may have any size and depth.
     """
     kind = str(value.get("kind"))
     part = at(value, *_PARTS[kind]) if kind in _PARTS and "status" not in value else None

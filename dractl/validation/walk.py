@@ -79,7 +79,7 @@ def _guess_value(value: Any, shape: Shape) -> Any:
     ):
         return {"expression": value}
     if isinstance(shape, Record) and shape.go == "v1.ResourceClaim" and isinstance(value, str):
-        return {"name": value}  # of a container
+        return {"name": value}  # the entry of a container for a claim
     if (
         isinstance(shape, Record)
         and shape.go.endswith(".DeviceCapacity")
