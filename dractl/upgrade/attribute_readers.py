@@ -39,7 +39,9 @@ class DriverUpgrade(Struct, frozen=True):
     to: str
     """The later version."""
     changed: Mapping[tuple[str, str], str]
-    """The code of the change of each attribute and capacity, by part of a device and full name."""
+    """The code of the change of each attribute and capacity. The key is ``attributes`` or
+    ``capacity``, and the full name.
+    """
     before: Scheduler
     """The scheduler with the present slices."""
     after: Scheduler
@@ -70,7 +72,7 @@ class Affected(Struct, frozen=True):
     reader: Reader
     """The object."""
     reads: tuple[tuple[Read, AttributeRead], ...]
-    """The places that read changed attributes or capacities, each with its reported form."""
+    """The places that read changed attributes or capacities, each as a finding reports it."""
     before: frozenset[str] | None
     """Devices that its selectors on changed attributes match; None if it has no such selector."""
     after: frozenset[str] | None
@@ -81,7 +83,7 @@ class Affected(Struct, frozen=True):
     @property
     def is_cause(self) -> bool:
         """True if the changes may affect the outcome: through constraints and amounts, or through
-        selectors that match other devices afterwards.
+        selectors that match different devices after the upgrade.
         """
         return self.before != self.after or any(read.by != "selector" for read, _ in self.reads)
 
@@ -134,8 +136,8 @@ def _report_read(upgrade: DriverUpgrade, read: Read, change: str) -> AttributeRe
 def _find_matching_devices(
     scheduler: Scheduler, driver: str, texts: Sequence[str]
 ) -> frozenset[str]:
-    """Return the devices of a driver on which selectors are true. A selector that fails on a device
-    is marked, since the failure ends the attempt.
+    """Return the devices of a driver on which selectors are true. A device on which a selector
+    fails is listed with ``(error)``, since the failure ends the scheduler's attempt.
     """
     programs = [scheduler.compile_selector(text) for text in texts]
     if not all(program.ok for program in programs):

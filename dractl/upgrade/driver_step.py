@@ -42,7 +42,7 @@ class DriverChange(Struct, frozen=True):
 
 def find_change(state: ClusterState, name: str, text: str) -> DriverChange | None:
     """Return the upgrade of a driver; None if the input shows nothing of the driver. Raises
-    UsageError.
+    UsageError for an unknown version, for a downgrade, and for slices that fit no known version.
     """
     first, dots, last = text.rpartition("..")
     to = drivers.parse_version(name, last)
@@ -84,9 +84,7 @@ class DriverSlices(Struct, frozen=True):
     findings: tuple[Finding, ...]
     """The differences."""
     changed: Mapping[tuple[str, str], str]
-    """The codes of the changes, by part of a device and by the full name of the attribute or
-    capacity.
-    """
+    """The codes of the changes. The key is ``attributes`` or ``capacity``, and the full name."""
     notes: tuple[str, ...]
     """Questions that the input does not answer."""
 

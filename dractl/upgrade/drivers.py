@@ -118,7 +118,7 @@ def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
     attributes, kind, partition = shape
     for row in catalogue.attributes:
         is_present, concerns = row.name in attributes, not row.devices or kind in row.devices
-        always = concerns and not row.when and not partition  # partitions lack some
+        always = concerns and not row.when and not partition  # partitions lack some of them
         if is_present != catalogue.covers(row, version) and (is_present or always):
             return False
     return True
@@ -219,7 +219,9 @@ pack.forget_with(_list_lost_attributes.cache_clear)
 
 
 def predict_slices(slices: Sequence[Raw], name: str, start: str, to: str) -> PredictedSlices:
-    """Return the present slices of a driver with the differences between two versions."""
+    """Return the present slices of a driver as the version ``to`` would publish them. The slices
+    are consistent with the version ``start``.
+    """
     catalogue_changes = _catalogue_changes(name, start, to)
     lost = _list_lost_attributes(name, start, to)
     shared = _by_address(slices)
@@ -271,17 +273,18 @@ def predict_slices(slices: Sequence[Raw], name: str, start: str, to: str) -> Pre
 
 
 def _helper_finds(had: Raw, kept: Raw) -> bool:
-    """Return True if the helper library finds the function.
+    """Return True if the helper library finds the PCI function of a device.
 
-    It knows only PCI domains with four digits (k8s.io/dynamic-resource-allocation/deviceattribute
-    pci.go), and finds the root and the NUMA node of functions in these.
+    The library knows only PCI domains with four digits
+    (k8s.io/dynamic-resource-allocation/deviceattribute pci.go). It finds the PCIe root and the NUMA
+    node of a function in such a domain.
     """
     return not {"dra.net/pciAddress"} & had.keys() or _SHARED_BY_ADDRESS[0] in kept
 
 
 def _appears_between(known: Driver, row: Attribute | Capacity, start: str, to: str) -> bool:
     """Return True if a version after ``start``, up to ``to``, adds an attribute or a capacity to
-    all devices, or to further ones.
+    all devices, or to more devices than before.
     """
     order, first = known.versions, known.versions.index(start)
     return any(
@@ -327,7 +330,7 @@ class Change(Struct, frozen=True):
     the claim that holds a device.
     """
     text: str = ""
-    """The end of the sentence, if the name is only a part of it."""
+    """The words in the finding's sentence for what changes; if empty, the sentence has the name."""
 
 
 Changes = Mapping[Change, Sequence[str]]
@@ -368,8 +371,8 @@ def difference_findings(changes: Changes) -> Iterator[Finding]:
 
 
 def codes_by_name(name: str, changes: Changes) -> dict[tuple[str, str], str]:
-    """Return the code of each attribute and capacity that changes, by part of the device and full
-    name.
+    """Return the code of each attribute and capacity that changes. The key is ``attributes`` or
+    ``capacity``, and the full name.
     """
     parts = {"attribute": "attributes", "capacity": "capacity"}
     codes: dict[tuple[str, str], str] = {}

@@ -109,8 +109,8 @@ def _is_fixed(reader: Reader) -> bool:
 
 
 def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candidate | None:
-    """Use the name that each version has; if there is none, restrict the condition to devices that
-    have the attribute.
+    """Return an edit with which a selector reads the attribute under its name in each version. If
+    the attribute has no second name, restrict the condition to devices that have the attribute.
     """
     program = reading(first.text)
     text = first.text
@@ -155,7 +155,9 @@ def _alias(driver: str, name: str) -> str | None:
 
 
 def _replace_attribute(driver: str, read: Read, proof: Proof) -> _Candidate | None:
-    """Use an attribute that both versions have, and that distinguishes the same devices."""
+    """Return an edit that uses another attribute: both versions have it, and it distinguishes the
+    same devices.
+    """
     for name in _equivalents(driver, read.name, proof):
         operation = Operation("replace", pointer(*read.path, read.by), name)
         return _Candidate(f"replace {read.by} {read.name} by {name}", (operation,))

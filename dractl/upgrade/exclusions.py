@@ -20,9 +20,9 @@ def find_exclusion(
     """Return an edit of a class that excludes all devices of new kinds; None if none is proven.
 
     ``examples`` are the new kinds, each with a device that has every property that is known of the
-    kind. The edit is proven if the class matches the same devices as without it in the slices of
-    each version (``before`` and ``after``), and no example. A class without a selector is not
-    edited.
+    kind. An edit is proven if two things hold. In the slices of each version (``before`` and
+    ``after``), the edited class matches the same devices as the class without the edit. The edited
+    class matches no example. A class without a selector is not edited.
     """
     texts = [
         each.text for each in selectors_of(before.state.objects("DeviceClass")["", class_name])

@@ -109,8 +109,8 @@ def _gates_of_field(component: str, value: Raw) -> Iterator[Gates]:
 
 
 def _parse_flag(text: str) -> dict[str, bool]:
-    """Return the gates in a flag, without the component that may precede each
-    (``kube:Name=true``).
+    """Return the gates in the value of a flag. The component that may precede a gate
+    (``kube:Name=true``) is left out.
     """
     values: dict[str, bool] = {}
     for pair in text.split(","):

@@ -176,7 +176,7 @@ def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterat
 
 def _pod_of_object(state: ClusterState, kind: str, key: Key) -> Raw:
     """Return a pod of a workload, or of a claim or template."""
-    from dractl.capacity.copies import copies_of_object  # no capacity without slices
+    from dractl.capacity.copies import copies_of_object  # only needed with slices
 
     return copies_of_object(state, kind, key).pod
 
@@ -214,7 +214,9 @@ def _interchange_key(state: ClusterState, namespace: str, pod: Pod) -> Hashable:
 
 
 def _pod_of_manifest(state: ClusterState, kind: str, key: Key, used: frozenset[str]) -> Raw | None:
-    """Return a pod of a workload, or a pod for a template that none of the manifests use."""
+    """Return a pod of a workload, or a pod for a template that none of the manifests use. Return
+    None for other objects of DRA, and for a pod that wants no devices.
+    """
     if kind in API_GROUPS and (kind != "ResourceClaimTemplate" or key[1] in used):
         return None
     pod = _pod_of_object(state, kind, key)
@@ -261,7 +263,7 @@ def find_outcome(scheduler: Scheduler, subject: Applicant) -> Outcome:
         group = find_pod_group(state, Pod(pod))
         starts = group is None or not attempt.fits
         if group is not None and attempt.fits:
-            from dractl.capacity.gangs import find_gang_wait  # as _pod_of_object
+            from dractl.capacity.gangs import find_gang_wait  # only needed for gangs
 
             wait = find_gang_wait(state, pod, group, scheduler.features, recreated=subject.runs)
             starts = wait is None

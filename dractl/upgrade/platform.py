@@ -28,7 +28,7 @@ class Platform(Struct, frozen=True):
     runtime_config: RuntimeConfig
     """The API versions that kube-apiserver is configured to serve."""
     objects: tuple[Raw, ...]
-    """Objects that a state does not have: admission, custom kinds, roles."""
+    """Objects that a ClusterState does not contain: admission, custom kinds, roles."""
     drivers: Drivers
     programs: tuple[InstalledProgram, ...]
     """Programs that read claims."""

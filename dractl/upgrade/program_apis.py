@@ -70,7 +70,7 @@ def _text_of(value: Raw) -> str:
 def differences(
     programs: Iterable[InstalledProgram], before: str, after: str, config: RuntimeConfig
 ) -> Iterator[Finding]:
-    """Yield the programs that read claims of ``before``, and not of ``after``.
+    """Yield the programs that can read the claims of ``before``, but not those of ``after``.
 
     This is a break if the input shows that the program is configured to read claims.
     """

@@ -46,7 +46,7 @@ class Reader(Struct, frozen=True):
     reads: tuple[Read, ...]
     """Every place that reads an attribute or a capacity."""
     generated: tuple[Key, ...] = ()
-    """Claims that were made of a template."""
+    """The claims that were made from this template; empty if the object is no template."""
 
     @property
     def name(self) -> str:

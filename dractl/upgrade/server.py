@@ -40,7 +40,7 @@ class Input(Struct, frozen=True):
     stored: bool = False
     """True for an object of the cluster, False for a manifest that is to be created again."""
     others: tuple[str, ...] = ()
-    """Names of other objects for which every server gives the same answer."""
+    """Names of other objects to which every server gives the same answer as to this one."""
 
     @property
     def objects(self) -> tuple[str, ...]:

@@ -73,8 +73,8 @@ class UpgradeInput(Struct, frozen=True):
     runtime_config: RuntimeConfig = RuntimeConfig()
     """The API versions that kube-apiserver is configured to serve."""
     others: tuple[Raw, ...] = ()
-    """Objects of the input that a state does not have: admission, custom kinds, roles, workloads
-    without devices.
+    """Objects of the input that a ClusterState does not contain: admission, custom kinds, roles,
+    workloads without devices.
     """
     live: PlatformObjects = PlatformObjects()
     """The roles, webhooks and admission policies of a live cluster."""
