@@ -119,13 +119,11 @@ class _Kustomizations:
         return kustomization is not None and not kustomization.component and self._concerns(folder)
 
     def _concerns(self, path: str) -> bool:
-        """Return True if a file, or the kustomization in a folder, contains something that concerns
-        the reader.
+        """Return True if a file, or the kustomization in a folder, may contain documents for which
+        the caller's ``concerns`` is true.
         """
         if path not in self._concern:
-            self._concern[path] = (
-                False  # the answer while kustomizations that refer to each other are examined
-            )
+            self._concern[path] = False  # ends the recursion if kustomizations refer to each other
             if os.path.isdir(path):
                 kustomization = self._read.kustomization(path)
                 files = [os.path.join(path, name) for name in NAMES]
@@ -144,7 +142,8 @@ class _Kustomizations:
         if not self._may_matter(data) or is_definition(data):
             return False
         documents = self._written.documents_of(path)
-        # Other patches are lists of operations
+        # A kustomization, or a list of operations, which has no documents, counts by its bytes
+        # alone
         of_objects = documents and not is_kustomization(path)
         return not of_objects or any(map(self._matters, documents))
 
@@ -288,7 +287,7 @@ def strip_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
 
 def find_before(value: dict[str, Any], documents: Iterable[Document]) -> Document | None:
     """Return an object as it was before kustomize changed it: the document of the same kind with
-    the same name, or with a part of the name.
+    the same name, or else with the longest part of the name, or else any document of the kind.
     """
     alike = [document for document in documents if document.kind == value.get("kind")]
     name = str(value["metadata"].get("name"))

@@ -94,7 +94,7 @@ def compose(text: str, chunk: Chunk) -> Any:
         marked: Any = error
         mark = marked.problem_mark or marked.context_mark
         offset = shift + (mark.index if mark is not None else 0)
-        if marked.problem == "exceeded maximum nesting depth":  # libyaml 0.2.6 counts, too
+        if marked.problem == "exceeded maximum nesting depth":  # libyaml 0.2.6 has its own limit
             raise Unreadable(f"nested more than {MAX_DEPTH} levels deep", offset) from None
         raise _explain(marked, text, min(offset, chunk.end), chunk.end, shift) from None
     except yaml.YAMLError as error:
@@ -143,8 +143,8 @@ def multiline_scalars(source: Source) -> Iterator[MultilineScalar]:
 
 
 def string_starts(scalars: Iterable[MultilineScalar]) -> dict[int, int]:
-    """Return, for each further line of a string of several lines, the line at which the string
-    begins.
+    """Return, for each line of a string of several lines but the first, the line at which the
+    string begins.
     """
     return {
         line: scalar.first

@@ -228,7 +228,7 @@ class Document:
     @property
     def built(self) -> bool:
         """True if the file does not contain the object in this form: a kustomization makes the
-        object, or a chart makes it with other values.
+        object, or a further rendering of a chart makes it, with another values file.
         """
         return self.rendered is not None and (self.origin is None or self.variant is not None)
 

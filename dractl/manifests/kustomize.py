@@ -62,7 +62,9 @@ class PatchEntry(Struct, frozen=True):
     file: str
     """The absolute path of the patch; "" for a patch that is written in the kustomization."""
     target: Mapping[str, Any] | None
-    """The selector of the objects that it changes; None for objects of its own kind and name."""
+    """The selector of the objects that the patch changes; None if the patch names its object
+    itself.
+    """
 
 
 class Kustomization(Struct, frozen=True):

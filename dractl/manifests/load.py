@@ -60,8 +60,9 @@ _ABOUT_DRIVERS = (
     b"kind: PriorityClass",
     b"--cloud-provider",
 )
-"""Names in further objects that matter: objects that add attributes, values of a chart with gates
-of the NVIDIA driver, quotas of Kueue, and priorities and settings for Cluster Autoscaler.
+"""Words in objects that matter although they do not name DRA: objects that add attributes, values
+of a chart with gates of the NVIDIA driver, quotas of Kueue, and priorities and settings for Cluster
+Autoscaler.
 """
 # The labels of a namespace decide whether its claims may use adminAccess
 NAMESPACE = rb"""["']?kind["']?\s*:\s*["']?Namespace(?:List)?\b"""

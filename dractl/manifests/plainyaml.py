@@ -72,7 +72,7 @@ def _read_flow(text: str) -> Any:
         raise _Unknown
     stack: list[Any] = []  # the open collections outside the innermost one
     inner = root = None  # the innermost one
-    needs_item = True  # False behind an item: there a comma or an end comes
+    needs_item = True  # False after an item: a comma or an end has to follow
     for form, name, value in _flow_parts(text):
         if root is not None and inner is None:
             raise _Unknown

@@ -58,8 +58,8 @@ def list_post_patches(document: Document) -> Iterator[PostPatch]:
 
 
 def expand_post_renderers(document: Document) -> Document:
-    """Return a HelmRelease whose patches are the parts of objects that they set, in place of their
-    texts and operations.
+    """Return a HelmRelease in which the text or the operations of each patch are replaced by the
+    parts of objects that the patch sets.
     """
     value: Any = document.value
     parts: list[_Part] = []
@@ -110,7 +110,7 @@ def _put(tree: dict[str, Any], path: Path, value: Any) -> Path:
 
 
 def _replace(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """Return a value with another part at a path that it has."""
+    """Return a value with ``new`` at a path that exists in the value."""
     if not path:
         return new
     step, *below = path
@@ -142,7 +142,7 @@ class _PatchPlaces(Within):
             if path[:length] == part.path:
                 document, place = part.spot.document, part.spot.path
                 if key and path == part.path and isinstance(document.value, list):
-                    return Spot(document, (place[0], "path"))  # the path of the operation has it
+                    return Spot(document, (place[0], "path"))  # the operation's path has the key
                 return Spot(document, (*place, *path[length:]))
         return None
 

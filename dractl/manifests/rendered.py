@@ -97,8 +97,8 @@ class _TemplatePlaces:
         return None
 
     def _in_values(self, line: str, value: Any, offset: int | None) -> Position | None:
-        """Return the place of the value that a line inserts as ``value``, or as the only varying
-        part of it. None if the character at ``offset`` is not in this part.
+        """Return the place of the value that a line inserts as ``value``, or as the only inserted
+        part of ``value``. None if the character at ``offset`` is not in this part.
         """
         if isinstance(value, dict) and len(value) == 1:
             (value,) = value.values()  # such as a container's claim, which is just a name
@@ -127,8 +127,8 @@ class _TemplatePlaces:
     def _line(self, written: str, near: int) -> int:
         """Return the number of the template's line that produced a rendered line.
 
-        Of several lines with the same key, it is one whose values make the same text, then one
-        below lines that made the lines above, then the nearest.
+        If several lines have the same key, a line whose values make the same text is preferred,
+        then the line with the most matching lines above it, then the nearest line.
         """
         key = _key(written)
         alike = [at for at, line in enumerate(self._lines, 1) if _key(line) == key]
@@ -157,8 +157,8 @@ class _TemplatePlaces:
         return (fill(line, values, chart) or "").strip() == written.strip()
 
     def _count_context(self, at: int, near: int) -> int:
-        """Return how many of the lines above a template's line make those above a rendered line, up
-        to the first that has another key.
+        """Return how many lines above a template's line make the corresponding lines above a
+        rendered line. The count ends at the first pair of lines with different keys.
         """
         count = 0
         above = zip(
@@ -187,8 +187,8 @@ def _key(line: str) -> str:
 
 
 def _read_up(number: int, read: Callable[[int], str]) -> Iterator[str]:
-    """Yield the lines above a line, the nearest first, without empty lines and those that are only
-    a comment or an action such as ``{{- if }}``.
+    """Yield the lines above a line, the nearest first. Empty lines, and lines with only a comment
+    or an action such as ``{{- if }}``, are left out.
     """
     lines = (read(each) for each in range(number - 1, 0, -1))
     return (line for line in lines if line.strip() and not line.lstrip().startswith(("#", "{{")))

@@ -77,7 +77,7 @@ def _line_break(text: str, place: int) -> tuple[Piece, int]:
 
 
 def _fold_breaks(leading: Piece | None, trailing: list[Piece]) -> list[Piece]:
-    """Return the line breaks between two lines of a flow scalar that its value keeps."""
+    """Return those line breaks between two lines of a flow scalar that remain in its value."""
     if leading is None:  # the line break is escaped
         return trailing
     if leading.char != "\n":
