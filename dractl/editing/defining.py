@@ -29,7 +29,8 @@ def definitions(
     """Return the definitions of the object that the value at a position names.
 
     Definitions in the open text come first, then definitions in its repository; ``name`` is the
-    file's. Namespaces are not compared: folders and kustomizations often set them.
+    name of the file with the text. Namespaces are not compared: folders and kustomizations often
+    set them.
     """
     place = place_at(text, line, column)
     kind = _KINDS.get(str(place.path[-1])) if place is not None and not place.key else None

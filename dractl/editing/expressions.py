@@ -60,8 +60,8 @@ def _is_open(token: Token) -> bool:
 
 
 def _read_member(tokens: Sequence[Token], word: str) -> Word | None:
-    """Return ``device.WORD`` or ``device.attributes["domain"].WORD``; ``tokens`` end
-    with the dot.
+    """Return the kind of a word after a dot, in ``device.WORD`` or
+    ``device.attributes["domain"].WORD``; ``tokens`` end with the dot.
     """
     if not tokens or tokens[-1].text not in _DOTS:
         return None
@@ -126,8 +126,8 @@ def _domain(tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def _texts(tokens: Sequence[Token], count: int) -> list[str]:
-    """Return the texts of the last tokens; empty strings if there are fewer tokens, or if they
-    select a field of another value.
+    """Return the texts of the last tokens; empty strings if there are fewer tokens, or if a dot
+    precedes them.
     """
     if len(tokens) < count or (len(tokens) > count and tokens[-count - 1].text in _DOTS):
         return [""] * count

@@ -41,9 +41,9 @@ class Source(Struct, frozen=True):
     """One source of an Application."""
 
     fields: Mapping[str, Any]
-    """The source."""
+    """The fields of the source."""
     path: Path
-    """The path in the Application."""
+    """The path of the source in the Application."""
 
 
 def list_sources(member: Member) -> list[Source]:

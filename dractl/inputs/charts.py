@@ -284,7 +284,7 @@ def _words(layer: _Layer) -> list[bytes]:
 
 
 def refuse_values() -> NoReturn:
-    """Raise UsageError for values of the command line if the input has no chart."""
+    """Raise UsageError, since the command line has values and the input has no chart."""
     raise UsageError(
         "--values and --set need a chart, and no chart of the input has a template about DRA",
         hint="name the folder of a chart",

@@ -33,7 +33,7 @@ class Entries:
         self._files = files
         self._layers = Layers(files)
         self._folders = tuple(folders)
-        """The folders that a program applies, such as Flux Operator."""
+        """The folders that programs such as Flux Operator apply."""
         self._named = frozenset(map(os.path.abspath, named))
         """The files that the user asks about."""
 

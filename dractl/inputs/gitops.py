@@ -221,7 +221,7 @@ class _Scope:
         self._places = frozenset((item.file, item.index) for item in delivered.documents)
 
     def holds(self, file: str) -> bool:
-        """Return True for a file in these folders that the user did not name."""
+        """Return True for a file in the scope's folders that the user did not name."""
         path = os.path.abspath(file)
         return path.startswith(self.folders) and path not in self._named
 

@@ -98,8 +98,8 @@ class KustomizationBuilder:
 
 
 def _compose_outermost(names: Sequence[str], settings: Mapping[str, Any]) -> bytes:
-    """Return a kustomization that lists another one and components, the paths in ``names``. It
-    annotates each object with its file.
+    """Return a kustomization that lists the paths in ``names``: another kustomization and
+    components. The returned kustomization annotates each object with its file.
     """
     start, *components = names
     fields = {name: value for name, value in settings.items() if value}

@@ -32,7 +32,7 @@ class Omission(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The event with its reason; the sentence also states whether the file was linted
+        """A sentence on what was not done and why; it also states whether the file was linted
         nevertheless.
         """
         return f"linted, but {self.why}" if self.files[0].judged else f"skipped, {self.why}"

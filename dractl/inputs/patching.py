@@ -141,14 +141,14 @@ def _put(node: Any, steps: Sequence[str], operation: Mapping[str, Any]) -> Any:
         if below:
             return {**node, step: _put(node[step], below, operation)}
         if name != "add":
-            node[step]  # has to exist
+            node[step]  # raises an error if there is no such key
         kept = {key: item for key, item in node.items() if key != step}
         return kept if name == "remove" else {**node, step: kind}
     if not isinstance(node, list):
         raise TypeError(step)
     number = len(node) if step == "-" else int(step)
     if below or name != "add":
-        node[number]  # has to exist
+        node[number]  # raises an error if there is no such item
     if below:
         return [*node[:number], _put(node[number], below, operation), *node[number + 1 :]]
     if name == "remove":

@@ -87,9 +87,11 @@ class SubstitutedPlaces(Within):
         return None
 
     def _locate_character(self, path: Path, offset: int) -> Position:
-        """Return the place of a character of a value: in the value of a variable, or beside it."""
+        """Return the place of a character of a value: in the value of a variable if the character
+        comes from one, or else in the text with the variables.
+        """
         text = str(self._outer.at(path))
-        has_objects = "\n" in text  # the names of these objects have their own lines
+        has_objects = "\n" in text  # names of these objects are found in the text itself
         shift = 0
         for piece in substitute(text, self._variables).pieces:
             start, end = piece.made

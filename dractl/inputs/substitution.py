@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"[\w$./][\w$./{}()+=^,%-]*(?::[-=?+\d][^\s#]*)?\Z")
 _PATTERNS = frozenset({"#", "##", "%", "%%"})
 _MAX_DEPTH = 32
 MAX_VALUE = 4096
-"""The number of characters of a value from whose ends patterns are removed."""
+"""The maximum number of characters of a value from whose ends a pattern can be removed."""
 MAX_CHARACTERS = 4 * 1024 * 1024
 """The maximum number of characters of the values in one object; an API server accepts requests of 3
 MiB.
@@ -280,7 +280,9 @@ class _Reader:
         return arguments
 
     def _read_word(self, ends: str, depth: int, *, escapes: bool = False) -> str:
-        """Return a nested variable, or the text up to one of the ends or a variable."""
+        """Return the value of a nested variable, or the text up to one of ``ends`` or to a
+        variable.
+        """
         if self._text.startswith("${", self._place):
             return self._read_variable(depth + 1)
         parts: list[str] = []

@@ -88,8 +88,8 @@ class TreeReader:
         self._files = 0
 
     def read(self, path: str) -> bytes:
-        """Read a file. Raises NotRenderable for a file that is no plain file, or that is
-        outside.
+        """Read a file. Raises NotRenderable for a file that is no plain file, or that is outside
+        the repository.
         """
         self.check(path)
         self._files += 1

@@ -31,7 +31,7 @@ class Prepend(Struct, frozen=True):
     items: tuple[Mapping[str, str], ...]
     """The items, whose values are strings."""
     before: str
-    """The key of the map before which the list is inserted if the map lacks the list."""
+    """If the map has no list under ``key`` yet, the list is inserted before this key of the map."""
     alone: bool = False
     """True if every other key of the map is removed."""
     comment: str = ""

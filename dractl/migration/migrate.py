@@ -60,7 +60,7 @@ class Migration:
     If a Node in ``documents`` has a taint named after a resource, pods with this resource get a
     toleration of it. The admission plugin ExtendedResourceToleration adds the same toleration to
     pods with extended resources (plugin/pkg/admission/extendedresourcetoleration). With
-    ``tolerate``, pods get it even if no Node has the taint.
+    ``tolerate``, pods get the toleration even if no Node has the taint.
     """
 
     def __init__(self, documents: Sequence[Document], *, tolerate: bool = False) -> None:

@@ -107,7 +107,9 @@ class _Labels(Struct, frozen=True):
 
 
 class _Claim(Struct, frozen=True):
-    """A claim of the pod for the use in a container, and its template."""
+    """The claim with which a pod replaces a container's request for a resource, and the claim's
+    template.
+    """
 
     use: ResourceUse
     name: str
@@ -177,7 +179,9 @@ def plan(
 
 
 def _remove_keys(keys: Iterable[Path], lists: Iterable[Prepend]) -> Iterator[Remove]:
-    """Yield the removal of keys. If a list is inserted for a key, the list gets its comments."""
+    """Yield the removals of keys. The comments at a key are moved if one of ``lists`` has them as
+    its comment.
+    """
     commented = [prepended.path for prepended in lists if prepended.comment]
     for key in keys:
         yield Remove(key, any(key[: len(above)] == above for above in commented))
@@ -350,7 +354,8 @@ def _claims(
     template_for: Callable[[ClaimShape], Template],
 ) -> tuple[_Claim, ...]:
     """Return a claim for each use, but a single claim for an init container and the containers
-    after it: kubelet passes its devices on to them (pkg/kubelet/cm/devicemanager).
+    after it: kubelet passes the devices of the init container on to the others
+    (pkg/kubelet/cm/devicemanager).
     """
     names = {text(mapping(claim).get("name")) for claim in items(spec.get("resourceClaims"))}
     claims: list[_Claim] = []
