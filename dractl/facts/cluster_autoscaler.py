@@ -23,7 +23,9 @@ class FlagDefault(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EmptyGroupFault(Struct, frozen=True, forbid_unknown_fields=True):
-    """A reason why providers bring no node for claims to a node group without nodes."""
+    """A fault because of which an autoscaler with one of ``providers`` adds no node for claims to a
+    node group without nodes.
+    """
 
     providers: tuple[str, ...]
     newest: dict[str, str]
@@ -34,7 +36,9 @@ class EmptyGroupFault(Struct, frozen=True, forbid_unknown_fields=True):
     read: str
 
     def concerns(self, provider: str, version: str) -> bool:
-        """Return True if the fault is in a version that was read."""
+        """Return True if a version has the fault with a provider; False also for versions that were
+        not read.
+        """
         minor, patch = _split(version)
         newest = self.newest.get(f"{minor[0]}.{minor[1]}", "")
         return provider in self.providers and bool(newest) and patch <= _split(newest)[1]

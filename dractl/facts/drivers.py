@@ -58,7 +58,7 @@ class Attribute(Row, frozen=True, kw_only=True):
     type: Type
     about: str
     when: str = ""
-    """The condition under which these devices have it; empty means always."""
+    """The condition under which devices have the attribute; empty means always."""
     devices: tuple[str, ...] = ()
     """The values of the driver's ``type`` attribute for devices that have it; empty for all."""
     values: tuple[str | int | bool, ...] = ()
@@ -236,7 +236,7 @@ class Contradiction(Row, frozen=True, kw_only=True):
     attribute: str
     """An attribute of the same device."""
     value: str | int | bool
-    """A value that this attribute can never have together with these."""
+    """A value that this attribute can never have together with the attributes of ``when``."""
     about: str
     """The reason."""
 

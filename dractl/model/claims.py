@@ -17,8 +17,8 @@ class CELDeviceSelector(APIType, frozen=True):
 
 
 class DeviceSelector(APIType, frozen=True):
-    """One condition on a device. The only known kind is CEL; None if the object has another
-    kind.
+    """One condition on a device. The only known kind is CEL; ``cel`` is None if the condition has
+    another kind.
     """
 
     cel: CELDeviceSelector | None = None

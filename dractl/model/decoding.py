@@ -45,7 +45,7 @@ def decodable(value: Mapping[str, Any]) -> bool:
 
 
 def decode(value: Mapping[str, Any], origin: str = "") -> Object:
-    """Return the object as resource.k8s.io/v1 or core/v1 defines it, from any version of it
+    """Return the object as resource.k8s.io/v1 or core/v1 defines it, from any version of the API
     (``v1beta1`` claims, ...).
 
     Unknown fields are ignored and nothing is defaulted. Raises DecodeError for a value that does

@@ -52,7 +52,7 @@ class RequestRef(Struct, frozen=True, order=True):
 
     @property
     def request(self) -> RequestRef:
-        """The request itself, also for an alternative."""
+        """The request; for an alternative, the request that contains it."""
         return RequestRef(self.claim, self.name)
 
     @classmethod

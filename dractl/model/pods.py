@@ -69,7 +69,7 @@ def _is_template(key: str | int, node: Mapping[str, Any]) -> bool:
         and isinstance(spec.get("template"), Mapping)
         and "containers" not in spec
     ):
-        return False  # a Job's template, with claims one level too high
+        return False  # a Job's template, which contains the template of the pods
     return isinstance(spec, Mapping) and any(
         isinstance(spec.get(name), list) for name in _CONTAINERS
     )
