@@ -22,7 +22,7 @@ _DEVICE = r"\bspec\.devices\[\d+\]"
 
 def merge_alike(report: Report) -> Report:
     """Merge the findings of one cause in more than :data:`MAX_SEPARATE` devices of a file into one
-    that counts them.
+    finding that counts the devices.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for finding in report.findings:
@@ -62,6 +62,8 @@ def _count(group: Sequence[Finding]) -> Finding:
 
 
 def _with_place(first: Finding, message: str) -> str:
-    """Return the message with the path of the first device in place of another device's."""
+    """Return the message, in which the path of the first device replaces the path of another
+    device.
+    """
     device = re.search(_DEVICE, first.path)
     return re.sub(_DEVICE, device[0], message) if device is not None else message

@@ -53,7 +53,7 @@ class Cache:
 def digests_of(read: Relevant, kustomizations: Kustomizations) -> list[str]:
     """Return the digests of the files that matter, and of the kustomizations around them."""
     digests = [str(read.files)]
-    if read.appliers:  # the applied objects can come from any file
+    if read.appliers:  # no cached report fits: the applied objects can come from any file
         digests.append(os.urandom(16).hex())
     folders: set[str] = set()
     for item in read.examined:

@@ -28,8 +28,8 @@ _SIMILAR_VERSIONS = {
     "resource.k8s.io/v1beta2": ("resource.k8s.io/v1",),
     "resource.k8s.io/v1": ("resource.k8s.io/v1beta2",),
 }
-"""Versions with the same fields, except for fields of later releases; a DeviceTaintRule in v1alpha3
-uses the second version.
+"""Versions with the same fields, except for fields of later releases; for v1alpha3, a
+DeviceTaintRule uses the second one.
 """
 
 
@@ -70,7 +70,7 @@ class Draft:
         return self.value is not before
 
     def source_path(self, path: Path) -> Path:
-        """Return the place in the document of the value at a path of the draft."""
+        """Return the path in the document that corresponds to a path in the draft."""
         for new, old in reversed(self._moves):
             if path[: len(new)] == new:
                 return (*old, *path[len(new) :])

@@ -7,8 +7,8 @@ from dractl.validation.roles import ROLES, RoleFault, companions, find_faults, i
 
 
 def faults_of_roles(run: Run) -> Iterator[tuple[Manifest, RoleFault]]:
-    """Yield the faults of each role; the other roles of its account are looked up in the same
-    place.
+    """Yield the faults of each role of the run. The other roles of its account are looked up among
+    all objects that are judged.
     """
     bindings = run.evidence.bindings
     roles = [subject.value for kind in ROLES for subject in run.whole.of(kind)]

@@ -433,7 +433,7 @@ def _remove_empty(document: Document, path: Path) -> TextFix | None:
 def removal(document: Document, path: Path) -> Edit | None:
     """Return the edit that removes a key of a map with its value, except comments.
 
-    Return None if the text of the value is not plain.
+    Return None if other text precedes the key in its line, and the value ends on a later line.
     """
     key, value = document.locate(path, key=True), document.locate(path)
     if not document.line(key.line)[: key.column - 1].strip():

@@ -27,7 +27,7 @@ _REQUEST_FIELDS = (
 
 
 def hint(document: Document, violation: Violation, target: Target) -> str | None:
-    """Return a sentence for some of the rules; None for the others."""
+    """Return a hint for a violation; None if there is none for its rule."""
     match violation.rule:
         case "unknown-field" | "wrong-type":
             return _hint_for_field(document, violation)
@@ -106,7 +106,7 @@ def _hint_for_reference(document: Document, violation: Violation) -> str | None:
         case "RC-22" | "RC-23" if meant := qualify(document.at(violation.path)):
             return f"did you mean {meant}?"
         case "RC-24" if "multiple fields" in violation.message:
-            # The API server says "multiple fields" even if neither of them is set.
+            # The API server says "multiple fields" even if neither field is set.
             return "the constraint has neither: name the attribute that the devices must share"
     return None
 

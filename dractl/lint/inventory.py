@@ -53,11 +53,11 @@ class SliceDevice(Struct, frozen=True):
 class TriedDevices:
     """Devices and, by name, the selectors of the device classes that came with them.
 
-    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by driver and
-    name. ``classes`` are mappings as read from a cluster or a file; if there are none, ``assumed``
-    are the classes that the drivers install. ``refuses`` takes a claim and the classes in its
-    files, and returns True if no machine can satisfy the claim. ``unknown`` has, by driver, the
-    names of attributes and capacities with unknown values.
+    Only the newest generation of a pool counts. ``homes`` are the nodes of the pools, by the names
+    of the driver and the pool. ``classes`` are mappings as read from a cluster or a file; if there
+    are none, ``assumed`` are the classes that the drivers install. ``refuses`` takes a claim and
+    the classes in its files, and returns True if no machine can satisfy the claim. ``unknown`` has,
+    by driver, the names of attributes and capacities with unknown values.
     """
 
     def __init__(

@@ -115,7 +115,7 @@ def _split(entries: Entries, processes: int) -> list[Entries]:
     batches: list[list[Entry | Skipped]] = [[]]
     cost_so_far = 0
     for items, cost in zip(folders, costs, strict=True):
-        # Most of the folder lies outside the batch.
+        # A new batch begins if most of the folder lies beyond the share of the present one.
         if batches[-1] and (cost_so_far + cost / 2) * processes >= total * len(batches):
             batches.append([])
         batches[-1] += items

@@ -33,7 +33,7 @@ _MESSAGES_ABOUT_MAPS = (
     "Required value",
     "Forbidden: ",
 )
-_COLLECTIONS = (dict, list)  # creating a union here would take three times as long
+_COLLECTIONS = (dict, list)  # creating a union at each use takes three times as long
 _PATCH = r"(?:^|[\\/._-])patch(?:es)?(?:[\\/._-]|$)"
 _WORKLOADS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
 

@@ -186,7 +186,7 @@ def from_advice(rule: registry.Rule, advice: Advice) -> Located:
     )
     if start is not None and end > start:
         last = document.locate(advice.path, offset=end - 1)
-        if last.file == position.file:  # otherwise the last value is in another file
+        if last.file == position.file:  # its end may be in another file
             position = Position(
                 position.file, position.line, position.column, last.end_line, last.end_column
             )

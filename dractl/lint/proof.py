@@ -90,8 +90,8 @@ def _replace_fix(item: Located, fix: TextFix | None) -> Located:
 def _find_accepted(
     located: Sequence[Located], read: Reader, counts: Callable[[Located], bool]
 ) -> set[tuple[str, int]]:
-    """Return the documents, by file and number, that the server accepts once all relevant fixes are
-    made.
+    """Return the documents, by file and number, that the server accepts once the fixes are made for
+    which ``counts`` is true.
     """
     by_file: dict[str, list[Located]] = {}
     for item in located:

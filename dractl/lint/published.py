@@ -298,7 +298,7 @@ class RequestDevices(Struct, frozen=True):
         return replace(self, types=both or self.types)
 
     def lacks(self, row: Row) -> bool:
-        """Return True if devices of these types never have the attribute or capacity."""
+        """Return True if the devices, by their types, never have the attribute or capacity."""
         return bool(row.devices and self.types) and not set(row.devices) & set(self.types)
 
 

@@ -51,7 +51,7 @@ def concern(value: dict[str, Any]) -> Concern | None:
         and not value.get("apiVersion")
         and not any(map(_is_misspelt_type, value))
     ):
-        spec = value.get("spec")  # this matters only for claims and slices
+        spec = value.get("spec")  # without a kind, only claims and slices can be recognized
         return (
             "claims"
             if "metadata" in value and isinstance(spec, dict) and "devices" in spec

@@ -62,9 +62,7 @@ def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | N
 
 
 def _put(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """Return a copy of a value with another part at a path; everything outside the path is
-    shared.
-    """
+    """Return a copy of a value with ``new`` at a path; everything outside the path is shared."""
     if not path:
         return new
     step, *below = path

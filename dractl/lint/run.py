@@ -81,7 +81,7 @@ class Judgement(Struct, frozen=True):
     digests: Mapping[str, str]
     """The digests of the files, by name."""
     unknown: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """Values that the facts do not have, by name."""
+    """The values in slices that the facts do not have, by driver."""
     beyond: Sequence[str] = ()
     """The neighbours that were not read because of their number or size."""
 

@@ -36,7 +36,7 @@ def find_unlisted(
 
 
 def _is_unlisted(file: str, kustomizations: Kustomizations) -> bool:
-    """Return True for a manifest beside a kustomization that no kustomization lists."""
+    """Return True for a manifest that no kustomization lists, although its folder has one."""
     beside = kustomizations.kustomization(kustomizations.folder(file))
     return (
         beside is not None

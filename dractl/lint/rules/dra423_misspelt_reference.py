@@ -142,7 +142,7 @@ def _unknown(run: Run) -> Iterator[tuple[Advice, str, str]]:
     for pod in run.pods:
         for path, entry in pod.claims:
             if all(text(entry.get(field)) for field in _FIELDS):
-                continue  # DRA404 reports that it names both
+                continue  # DRA404 reports an entry that names both
             for field, kind in _FIELDS.items():
                 name = text(entry.get(field))
                 if (
@@ -318,8 +318,9 @@ def _advise_other_object(
 
 
 def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, name: str) -> Found:
-    """Yield advice on the only object of the kind in the file, or among the objects that Flux or
-    Argo CD applies with it, if nothing uses it.
+    """Yield advice on an object that may be meant: the only object of the kind in the subject's
+    file, or the only one that Flux or Argo CD applies together with the subject, if nothing uses
+    it.
     """
     beside = [other for other in run.of(kind) if other.document.file == subject.document.file]
     place = "this file has"
@@ -335,7 +336,7 @@ def _advise_unused_object(run: Run, subject: Manifest, path: Path, kind: str, na
         return
     alike = name.startswith(other.name) or other.name.startswith(name)
     if not alike and other.document.file != subject.document.file:
-        return  # a chart that is elsewhere may make it
+        return  # a chart that is elsewhere may make the named object
     yield Advice(
         subject,
         path,

@@ -55,7 +55,9 @@ MAX_ALLOCATION_RESULTS = 32
 
 
 class Usage(Struct, frozen=True):
-    """The usage of the namespace's quotas by one object; its place is ``path``."""
+    """The amounts that one object is charged against the quotas of its namespace. ``path`` is the
+    place of a finding.
+    """
 
     subject: Manifest
     path: Path

@@ -45,7 +45,7 @@ FIELDS = ("firstAvailable",)
 def check(run: Run) -> Found:
     for claim in run.claims:
         if claim.constraints:
-            continue  # such devices may fit only the later alternative
+            continue  # the constraints may hold only for the later alternative
         for group in claim.requests:
             for at, later in enumerate(group):
                 earlier = next(

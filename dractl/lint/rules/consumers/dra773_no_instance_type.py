@@ -71,7 +71,7 @@ def check(run: Run) -> Found:
 
 
 def _has_other_finding(run: Run, claim: Claim) -> bool:
-    """Return True if DRA761 or DRA762 says why no node comes."""
+    """Return True if DRA761 or DRA762 explains why Karpenter launches no node."""
     drivers = consumers()["karpenter"].drivers
     accepted = {
         name for driver in drivers.values() for name in (*driver.selectors, *driver.constraints)

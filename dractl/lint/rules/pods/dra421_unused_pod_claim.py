@@ -78,7 +78,8 @@ def check(run: Run) -> Found:
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:
-                # DRA409 reports the other name of the claim
+                # DRA409 reports that a container names a claim which the pod lacks; one of these
+                # may be meant
                 used.update(path for path, _ in pod.claims)
                 continue
             for path, claim in pod.claims:

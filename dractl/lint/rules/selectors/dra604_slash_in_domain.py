@@ -57,7 +57,7 @@ def check(run: Run) -> Found:
             )
             names = (lookup.name or "", name, name.rpartition("-")[2])
             meant = _find_lookup(driver, lookup.kind, names)
-            # CEL accepts only identifiers
+            # CEL accepts only an identifier after the dot
             readable = (
                 f'device.{lookup.kind}["{driver}"].{next(filter(str.isidentifier, names), "NAME")}'
             )
