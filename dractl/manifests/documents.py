@@ -28,8 +28,8 @@ class DoubledKey(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """A document that cannot be read, with its place, and with the reason in the API server's words
-    if it has any.
+    """A document that cannot be read, with its place, and with the reason: the API server's own
+    message, if it has one for this.
     """
 
     file: str
@@ -272,7 +272,7 @@ class Document:
         derived: bool = False,
         paged: bool = False,
     ) -> Document:
-        """Return another object at the place of this one."""
+        """Return a document with another value, at the same place in the file as this one."""
         return Document(
             self.file,
             self.index,

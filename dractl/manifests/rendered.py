@@ -144,7 +144,9 @@ class _TemplatePlaces:
         )
 
     def _makes(self, line: str, written: str) -> bool:
-        """Return True if a line of the template makes a rendered line, with the values known."""
+        """Return True if a line of the template makes a rendered line, as far as the values are
+        known.
+        """
         if line.strip() == written.strip():
             return True
         values: Any = {}

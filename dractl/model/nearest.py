@@ -11,8 +11,8 @@ _MAX_COMPARED_LENGTH = (
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
-    """Return the most similar known name if it is similar enough: it may differ in case, in number
-    or in a letter or two.
+    """Return the most similar known name if it is similar enough: it may differ in case, in
+    singular or plural, or in a letter or two.
 
     ``alike`` is the least similarity, from 0 (none) to 1 (equal except for case).
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dractl.scheduler.verdict import Attempt, NodeVerdict
 
 _MAX_LEADERS = 12  # number of nodes of different kinds whose devices are compared
-_USERS_OF_SHARED_CLAIM = 2  # claims with fewer users are judged separately
+_USERS_OF_SHARED_CLAIM = 2  # allocated claims with fewer users are judged separately
 _MAX_SENTENCES = 64  # maximum number of sentences that explain makes
 
 
@@ -49,7 +49,9 @@ class Applicant(Struct, frozen=True):
     about: str = ""
     """The words that begin the sentence about the subject."""
     is_unused: bool = False
-    """True if no pod or claim uses the lost devices now."""
+    """True for a further pod of a claim that fewer than two pods use now. If such a pod loses its
+    devices, that is a change and not a break.
+    """
 
 
 class Outcome(Struct, frozen=True):

@@ -29,7 +29,8 @@ def invalid(
     allowed: Sequence[str] = (),
     field: str | None = None,
 ) -> Violation:
-    """Return the violation for an invalid value; ``value`` is shown instead of the whole value.
+    """Return the violation for an invalid value; ``value`` is shown instead of the value at the
+    place.
 
     ``field`` is the path that the server names, if it differs from the path of the place.
     """

@@ -117,7 +117,7 @@ def admin_access(
 
 
 def references(requests: Place) -> dict[str, frozenset[str]]:
-    """Return the names of requests, and of the alternatives of each."""
+    """Return the names of the alternatives of each request, by the name of the request."""
     return {
         name_of(request): frozenset(name_of(sub) for sub in request.child("firstAvailable").items())
         for request in requests.items()

@@ -98,7 +98,7 @@ def _releases_with_field(api_version: str, kind: str, path: Path, target: Target
 
 def _in_other_version(kind: str, path: Path) -> bool:
     """Return True if another version of the kind has a field at this place, as v1beta1 has the
-    fields of ``exactly``.
+    fields of ``exactly`` in the request itself.
     """
     schemas = [schemas_of(release) for release in RELEASES]
     versions = {(each, version) for each in schemas for version in each.versions(kind)}

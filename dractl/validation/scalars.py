@@ -45,7 +45,7 @@ def _quantity(value: Any) -> str | None:
     elif type(value) in (int, float):
         text = number(value)
     else:
-        text = ""  # true, [..] and {..} are not numbers; an empty string gives the same error
+        text = ""  # true, [..] and {..} cause the same error as an empty string
     try:
         Quantity.parse(text)
     except ValueError as error:

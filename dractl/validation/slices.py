@@ -213,8 +213,8 @@ def _entry(places: Place, key: str) -> Place:
 
 @lru_cache(maxsize=4096)
 def _is_plain_key(key: str) -> bool:
-    """Return True for a name without violations in any release: releases only differ in names with
-    more slashes, and in the report on an empty part.
+    """Return True for a name without violations in any release: releases differ only in names with
+    more than one slash, and in the report on an empty part.
     """
     return key.count("/") < 2 and not any(
         check_qualified_name("RS-17", Place(key), key, Target.of())
@@ -432,7 +432,7 @@ def _counters(rule: str, places: Place, target: Target) -> Iterator[Violation]:
         return
     if target.has("counter-limits") and places.size > MAX_COUNTERS:
         yield count_violation(rule, places, MAX_COUNTERS)
-        # The declarative rule for keys still applies
+        # The declarative rule for keys applies even to too many counters
         if not target.has("counter-keys-declared"):
             return
     for key, _ in places.entries():
