@@ -1,7 +1,8 @@
 """Results of a predicate for many rounds of a loop at once, by interval arithmetic.
 
 A loop such as ``lists.range(1000).all(x, x * 8 != device.attributes["d"].index)`` is decided for
-many rounds at once. An uncertain result is None; these rounds are then evaluated one by one.
+many rounds at once. If the result is not certain to be the same for all of them, it is None, and
+the rounds are evaluated one by one.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def _join(left: Bounds, right: Bounds, function: str) -> Bounds:
 
 
 def _overload(node: Call) -> str:
-    """Return the id of the overload if it has bounds of its own, or else the function."""
+    """Return the overload's id if it has bounds of its own, else the name of the function."""
     (*_, only) = node.overloads or ("",)
     return only if len(node.overloads) == 1 and only in _BY_OVERLOAD else node.function
 
@@ -122,7 +123,7 @@ def interval(node: Node, parts: Parts) -> _Reader | None:
 
 
 class _Operation(Struct, frozen=True):
-    """A function with bounds: defined throughout an interval if it is defined at both ends."""
+    """A function with bounds. It fails nowhere in an interval if it fails at neither end."""
 
     kinds: tuple[frozenset[type], ...]
     """The types of the operands."""

@@ -24,14 +24,14 @@ index of the first round, and the index after the last round.
 """
 
 Bounds = Callable[[Frame, Rounds], bool | None]
-"""Returns the result of a predicate if it is the same in all of some rounds; None if the results
-differ or are unknown.
+"""Returns the result of a predicate if it is the same in every round of a range; None if the
+results differ or are unknown.
 """
 
 
 class Parts(Struct, frozen=True):
-    """The closures of the sub-expressions of a loop over ``variable``. Both functions return None
-    for other sub-expressions.
+    """The closures of the sub-expressions of a loop over ``variable``. Each function returns None
+    for a sub-expression that does not meet its condition.
     """
 
     variable: str
@@ -45,7 +45,9 @@ class Parts(Struct, frozen=True):
 
 
 class Uncertain(Exception):
-    """An error, or a value whose type has no bounds: many rounds cannot be decided at once."""
+    """Many rounds cannot be decided at once, because of an error or a value whose type has no
+    bounds.
+    """
 
 
 Regions = Callable[[Frame, list[Any], int], list[tuple[range, bool]] | None]
@@ -80,7 +82,8 @@ def read_constant(run: Run, f: Frame) -> Any:
 def remember(run: Run, slot: int, cell: Frame | None) -> Run:
     """Return a closure that evaluates once and then returns that value or raises that error.
 
-    The memory is a slot of ``cell``, or of the frame, where None means that nothing is remembered.
+    The result is stored in a slot of ``cell``, or of the frame if ``cell`` is None. The slot is
+    None as long as nothing is stored.
     """
 
     def recall(f: Frame) -> Any:

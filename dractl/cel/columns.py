@@ -15,8 +15,9 @@ _Column = Callable[[Frame, list[Any]], Iterable[Any]]
 
 
 def int_elements(node: Node, parts: Parts) -> Elements | None:
-    """Return the function that computes an element of ``map`` for all rounds; None if it is not a
-    sum, a difference or a product. The result is None if one of the rounds may fail.
+    """Return the function that computes an element of ``map`` for all rounds; None if the element
+    is not a sum, a difference or a product. The returned function returns None for rounds of which
+    one may fail.
     """
     column, bounds = _column(node, parts), interval(node, parts)
     if column is None or bounds is None or not isinstance(node, Call):

@@ -72,7 +72,7 @@ def _check(text: str, declarations: Declarations) -> Checked:
     try:
         serialized = _serialize_tree(source, declarations)
     except RuntimeError as error:
-        # Most selectors compile, and the module's patterns take 2 ms
+        # Most selectors compile, and the patterns of this module take 2 ms to compile
         from dractl.cel.messages import issues_of, place
 
         quoted = _backquote_issues(text, declarations)

@@ -54,7 +54,7 @@ class Literal(Part, frozen=True):
         if self.kind == "quantity":
             try:
                 return self.kind, parse_quantity(str(self.value)).exact()
-            except ValueError:  # DRA601 reports it
+            except ValueError:  # lint rule DRA601 reports the invalid quantity
                 return self.kind, str(self.value)
         return "number" if self.kind in ("int", "uint", "double") else self.kind, self.value
 
@@ -75,11 +75,11 @@ class Comparison(Part, frozen=True):
     operand_end: int
     """The end of the compared operand."""
     default: Literal | None = None
-    """The argument of ``orValue``."""
+    """The argument of ``orValue``; None if there is none, or if it is not a literal."""
     required: bool = False
     """True if the whole expression can only be true when this comparison is true."""
     negated: bool = False
-    """True below a ``!``."""
+    """True below an odd number of ``!``."""
 
 
 def conjuncts(root: Node, spans: Spans) -> tuple[Excerpt, ...]:

@@ -125,7 +125,7 @@ class Estimated(Struct, frozen=True):
     """The estimate of a call."""
 
     cost: Range
-    """The cost without the arguments."""
+    """The cost of the call, without the costs of its arguments."""
     size: Range | None = None
     """The size of the result."""
 
@@ -195,7 +195,7 @@ def _size_limit(path: list[str], release: int) -> Range | None:
         if next_place is None:
             return None
         place = next_place
-    if place == "attribute" and release < 33:  # kubernetes/kubernetes#129523: unbounded before 1.33
+    if place == "attribute" and release < 33:  # no size before 1.33: kubernetes/kubernetes#129523
         return None
     return 0, _SIZES[place]
 

@@ -32,11 +32,11 @@ class Declarations(Struct, frozen=True):
     dynamic: bool
     """True if an attribute is ``dyn`` instead of ``any``."""
     includes: str | None
-    """The overload of ``includes``."""
+    """The overload of ``includes``; None if the environment does not have the function."""
     outputs: frozenset[str]
     """The types that a selector may have."""
     wanted: str
-    """The names of these types in the message."""
+    """The names of these types in the error for a selector of another type."""
     list_values: bool
     """True if devices may have list attributes."""
     two_variables: bool
@@ -107,8 +107,8 @@ class Declarations(Struct, frozen=True):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # Types that cel-cpp does not have as values. The first two are no types at all, which
-        # cel-go notices late.
+        # The names of types that cel-cpp does not have as values. CEL has no types of the first two
+        # names, but cel-go notices that late.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")

@@ -73,7 +73,9 @@ class View:
 
     @property
     def whole(self) -> dict[str, Any]:
-        """The value of ``device`` as a whole: a map with these four fields, as upstream."""
+        """The value of ``device`` as a whole: a map with the four kinds of :class:`Field` as keys,
+        as upstream.
+        """
         return {
             "driver": self.driver,
             "attributes": self.attributes,
@@ -167,7 +169,9 @@ class View:
 
 
 def _key(raw: Mapping[str, Any], driver: str, domain: str, name: str) -> str:
-    """Return the qualified name under which an entry is written; KeyError if it has none."""
+    """Return the key under which ``raw`` has an entry: with its domain, or bare if the domain is
+    the driver's. KeyError if there is no such entry.
+    """
     if "/" not in domain:
         full = f"{domain}/{name}"
         if full in raw:

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Observer(Protocol):
-    """The additions of an explanation to the closures."""
+    """Wraps closures, so that an explanation gets the values of sub-expressions."""
 
     def observe(self, node: Node, run: Run) -> Run:
         """Wrap the closure of a sub-expression that is written in the source."""
@@ -91,14 +91,14 @@ class _Variable(Struct, frozen=True):
     kind: str
     """One of ``value``, ``accumulator`` and ``lazy``."""
     level: int
-    """See :mod:`dractl.cel.invariants`."""
+    """The level of the variable, as :mod:`dractl.cel.invariants` defines levels."""
 
 
 class _Round(Struct, frozen=True):
     """The closures of one round of a loop."""
 
     condition: Run | None
-    """None if it is always true, or part of the step."""
+    """The condition to continue the loop; None if it is always true, or part of the step."""
     step: Run
     decider: Decider | None
     elements: Elements | None = None
@@ -288,8 +288,8 @@ class _Builder:
             unary = operators.UNARY[node.function]
             operand = self.build(operands[0])
             return lambda f: unary(operand(f))
-        # With a constant pattern, upstream calls the result of library/regex.go, whose error names
-        # nothing.
+        # If the pattern is constant, upstream calls the function that library/regex.go has
+        # prepared. Its error does not name ``find``.
         pattern = _strip_dyn(node.args[0]) if node.function in ("find", "findAll") else None
         optimized = isinstance(pattern, Const) and pattern.kind == "string"
         run = dispatcher("matches" if optimized else node.function, node.overloads, self.release)
@@ -408,7 +408,7 @@ class _Builder:
 
     def _optional_access(self, node: Call) -> Run:
         if node.function == "_?._":
-            self.hidden.add(id(node.args[1]))  # the field's name
+            self.hidden.add(id(node.args[1]))  # the name of the field, not a value
         container, key = map(self.build, node.args)
         open_ = self._opener(node.args[0])
 
@@ -602,7 +602,9 @@ class _Builder:
         return _Round(None if always else self.build(node.condition), step, decider, elements)
 
     def _change(self, node: Comprehension) -> Node | None:
-        """Return the condition for a round to have an effect, as in filter and exists_one."""
+        """Return the condition without which a round has no effect, as in filter and exists_one;
+        None if there is none, or if it contains a loop.
+        """
         if not (_has_value(node.condition, True) and _may_keep(node)):
             return None
         condition = node.step.children()[0]
@@ -756,7 +758,7 @@ def _require_list(operand: Run) -> Run:
 
 def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
     """Return a call with two operands. The second is evaluated even if the first is an error, since
-    it may abort.
+    the second may abort the evaluation.
     """
 
     def call(f: Frame) -> Any:
@@ -891,8 +893,8 @@ def _identity(value: Any) -> Any:
 
 
 def _adapt(value: Any) -> Any:
-    """Convert a native value again as cel-go 0.26 does; that conversion does not support
-    Kubernetes' types.
+    """Convert a native value again as cel-go 0.26 does. CelError for Kubernetes' types, which that
+    conversion does not support.
     """
     native = _NATIVE.get(type(value))
     if native:

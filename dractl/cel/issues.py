@@ -38,25 +38,25 @@ class Issue(Struct, frozen=True):
 
     @property
     def operands(self) -> Operands | None:
-        """The operand types of a comparison without an overload for them."""
+        """The types in a comparison without an overload for them; None for any other issue."""
         match = re.search(_OPERANDS, self.message)
         return Operands(match[1], match[2], match[3]) if match else None
 
     @property
     def undeclared(self) -> str | None:
-        """The name of a variable or function that does not exist."""
+        """The name of a variable or function that does not exist; None for any other issue."""
         match = re.search(_UNDECLARED, self.message)
         return match[1] if match else None
 
     @property
     def undefined(self) -> str | None:
-        """The name of a field that ``device`` does not have."""
+        """The name of a field that ``device`` does not have; None for any other issue."""
         match = re.search(_UNDEFINED, self.message)
         return match[1] if match else None
 
     @property
     def output(self) -> str | None:
-        """The type of an expression that must have another type."""
+        """The type of an expression that must have another type; None for any other issue."""
         match = re.search(_OUTPUT, self.message)
         return match[1] if match else None
 

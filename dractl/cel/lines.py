@@ -53,8 +53,8 @@ def predicate_regions(node: Node, parts: Parts) -> Regions | None:
 def _divide(
     items: list[int], count: int, difference: _Line, results: tuple[bool, bool, bool]
 ) -> list[tuple[range, bool]]:
-    """Return the rounds where the difference is negative, zero and positive, or the other way
-    round.
+    """Divide the rounds by the sign of the difference. Each range comes with its result:
+    ``results`` has the results for a negative, a zero and a positive difference.
     """
     negative, zero, positive = results
     slope, base = difference

@@ -99,7 +99,7 @@ class _Finder:
         place = self.place(node, scope)
         if place is None:
             return
-        # Every device has every domain
+        # A test whether a domain exists reads nothing: to upstream, every device has every domain
         self.whole = self.whole or not (isinstance(node, Select) and node.test)
         if place.domain is not None:
             self.add(node, place, None, None)
@@ -193,7 +193,7 @@ class _Finder:
     def entry(
         self, node: Node, place: _Place, name: str, start: int, optional: bool, tested: bool
     ) -> None:
-        # The driver, in whose domain bare names are
+        # Bare names are in the driver's domain, so the result depends on the driver too
         self.fields |= {Field(place.kind, place.domain or "", name), Field("driver")}
         self.add(node, place, name, start, optional, tested)
 

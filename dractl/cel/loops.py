@@ -42,7 +42,7 @@ class Accumulation(Struct, frozen=True):
     slot: int
     init: Run
     condition: Run | None
-    """None if it is always true."""
+    """The condition to continue the loop; None if it is always true."""
     step: Run
     result: Run
     settles: bool
@@ -125,7 +125,7 @@ def quantify(loop: Loop, predicate: Run, decisive: bool, decider: Decider | None
                 continue
             position = rounds.start if verdict is decisive else scan(f, items, rounds, failures)
             if position is not None:
-                # The condition is part of the round after this one
+                # The loop ends only when its condition is evaluated, in the round after this one
                 _spend(f, min(position + 2, len(items)) * loop.weight)
                 return decisive
         _spend(f, len(items) * loop.weight)
@@ -139,8 +139,8 @@ def quantify(loop: Loop, predicate: Run, decisive: bool, decider: Decider | None
 def _scanner(
     loop: Loop, predicate: Run, decisive: bool
 ) -> Callable[[Frame, list[Any], range, list[CelError]], int | None]:
-    """Return the function that evaluates some rounds one by one, up to the first that decides; the
-    first error is added to the failures.
+    """Return the function that evaluates some rounds one by one, up to the first that decides; an
+    error is added to ``failures`` if that list is empty.
     """
     two, slot = len(loop.slots) == 2, loop.slots[0]
 

@@ -209,8 +209,8 @@ class _Reporter:
                         yield issue_at(bool_mismatch(root.type), start + root.offset, self.text)
 
     def operand_end(self, operator: int, step: int) -> int:
-        """Return the index of the last token, in one direction, of an operand of
-        ``&&`` or ``||``.
+        """Return the index of the outermost token of the left operand of ``&&`` or ``||`` if
+        ``step`` is -1, of the right one if it is 1.
         """
         stops = (",", "?", ":", "||", self.tokens[operator].text)
         closing = brackets(self.text)

@@ -203,7 +203,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def spans(self) -> Spans:
-        """The places of its sub-expressions. ValueError when the expression does not compile."""
+        """The places of the sub-expressions. ValueError when the expression does not compile."""
         return Spans(self._tree)
 
     @property
@@ -213,13 +213,13 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def mentions_driver(self) -> bool:
-        """True if ``device.driver`` occurs in it, outside comments and strings."""
+        """True if ``device.driver`` occurs in the expression, outside comments and strings."""
         words = [token.text for token in self.tokens]
         return any(words[i : i + 3] == ["device", ".", "driver"] for i in range(len(words) - 2))
 
     @cached_property
     def drivers(self) -> frozenset[str]:
-        """The drivers that it names: ``device.driver == "..."``, or ``in [...]``."""
+        """The drivers that the expression names: ``device.driver == "..."``, or ``in [...]``."""
         return frozenset(
             literal.value
             for comparison in self.comparisons
@@ -231,7 +231,9 @@ class Program(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def driver(self) -> str | None:
-        """The one driver that the expression requires of a device."""
+        """The one driver that the expression requires of a device; None if it requires none, or
+        allows several.
+        """
         for comparison in self.comparisons:
             decides = (
                 comparison.lookup is None

@@ -16,7 +16,7 @@ from dractl.cel.ast import Call, Const, Ident, ListLiteral, Node, Select
 Outcome = bool | None
 """The result of an evaluation; None if it fails."""
 
-_MAX_CASES = 4096  # combinations
+_MAX_CASES = 4096  # combinations of operand results
 _LOGIC = ("_&&_", "_||_", "!_", "_?_:_")
 _ANY: tuple[Outcome, ...] = (True, False, None)
 _OTHER = object()
@@ -207,15 +207,15 @@ def _is_device_field(node: Node, *fields: str) -> bool:
 
 
 def _value_of(operand: Node) -> Any:
-    """Return the atom on which comparisons of an operand depend. An operand that is a condition has
-    its own outcomes instead.
+    """Return the atom on which comparisons of an operand depend: the value of the operand. An
+    operand that is a condition, too, has a second atom for its outcome.
     """
     return "value", _key(operand)
 
 
 def _key(node: Node) -> Any:
-    """Return a key that is equal for sub-expressions that are written alike; comprehensions and
-    literals of maps are equal to themselves.
+    """Return a key that is equal for sub-expressions that are written alike; a comprehension or a
+    literal of a map is equal only to itself.
     """
     match node:
         case Const():

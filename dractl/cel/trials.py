@@ -66,11 +66,13 @@ class ReleaseVerdict(Struct, frozen=True):
     asked: bool = False
     """True if devices were given."""
     untried: tuple[str, ...] = ()
-    """Drivers of given devices that were not tried."""
+    """Drivers whose devices were given but not tried."""
     remarks: tuple[tuple[str, str, str | None], ...] = ()
     """Further remarks: code, message and help."""
     in_doubt: bool = False
-    """True if the only doubt is about names that the preview of a release may have."""
+    """True if the API server's answer is unknown, because a name in the expression may exist in the
+    preview of this release.
+    """
 
     @property
     def admission(self) -> str:

@@ -424,8 +424,8 @@ def timestamp(nanoseconds: int, zone: int = 0) -> Timestamp:
 
 
 def check_size(value: Any) -> Any:
-    """Return a string, bytes or list if it is small enough to have been made within the cost
-    limit.
+    """Return a string, bytes or list. Raises Halted if it is too large to have been made within the
+    cost limit.
     """
     if len(value) > LARGEST:
         raise cost_exceeded()

@@ -47,9 +47,9 @@ _CHANGED: dict[str, tuple[int, Callable[..., Any]]] = {
 
 
 def dispatcher(function: str, ids: Sequence[str], release: int) -> Callable[..., Any]:
-    """Return the implementation of a call: ``ids`` are the overloads that the checker left. Static
-    types are no guarantee, since the checker binds a free type parameter to the type that the first
-    call needs.
+    """Return the implementation of a call: ``ids`` are the overloads that the type checker did not
+    exclude. Static types are no guarantee, since the checker binds a free type parameter to the
+    type that the first call needs.
     """
     candidates: list[tuple[tuple[type | ListOf, ...], Callable[..., Any]]] = []
     for name in ids:

@@ -155,7 +155,7 @@ def _localize(number: float, letter: str, precision: int) -> str:
     """
     if precision > _MAX_PRECISION:
         raise v.cost_exceeded()
-    number = number or 0.0  # no sign
+    number = number or 0.0  # -0.0 is printed without its sign
     if letter == "f":
         return format(number, f",.{precision}f")
     mantissa, _, exponent = format(number, ".6e").partition("e")

@@ -14,7 +14,7 @@ from dractl.model import Quantity, SaturatingQuantity, Version
 
 
 def three_way(a: Quantity | Version, b: Quantity | Version) -> int:
-    """Return -1, 0 or 1."""
+    """Return -1, 0 or 1 if ``a`` is less than, equal to or greater than ``b``."""
     if a == b:
         return 0
     return -1 if a < b else 1  # type: ignore[operator]
@@ -54,7 +54,7 @@ def as_integer(q: Quantity) -> int:
 
 
 def saturate_integer(q: Quantity) -> int:
-    """Return the integer of a quantity as 1.38 does, which accepts 19 digits."""
+    """Return the integer of a quantity as Kubernetes 1.38 does, which accepts 19 digits."""
     return as_integer(SaturatingQuantity.of(q))
 
 

@@ -55,7 +55,9 @@ def numbers(count: int) -> list[int]:
 
 
 def numbers_strict(count: int) -> list[int]:
-    """Return the numbers of ``lists.range`` from Kubernetes 1.37 (cel-go 0.29)."""
+    """Return the numbers of ``lists.range`` as from Kubernetes 1.37 on (cel-go 0.29). CelError for
+    a negative size and for one above the maximum.
+    """
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
     if count > _MAX_RANGE_SIZE:
@@ -99,7 +101,7 @@ def sort(elements: list[Any], by: list[Any] | None = None) -> list[Any]:
     def by_key(a: int, b: int) -> int:
         try:
             return v.order(keys[a], keys[b])
-        except CelError:  # NaN
+        except CelError:  # a NaN has no order
             return 0
 
     return [elements[i] for i in sorted(range(len(keys)), key=cmp_to_key(by_key))]

@@ -17,7 +17,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def _parse_address(text: str) -> Address:
-    """Parse an address like netip.ParseAddr; ValueError with its text."""
+    """Parse an address like netip.ParseAddr. Raises ValueError with the text of Go's error."""
     plain = text.partition("%")[0] if ":" in text.partition("%")[0] else text
     try:
         return ipaddress.ip_address(plain)
@@ -276,7 +276,9 @@ is_strict_url = partial(_is_url, strict=True)
 
 
 def _parse_url(text: str, *, request: bool, strict: bool) -> URL:
-    """Parse a URL like net/url.ParseRequestURI or net/url.Parse; ValueError with its text."""
+    """Parse a URL like net/url.ParseRequestURI or net/url.Parse. Raises ValueError with the text of
+    Go's error.
+    """
     remaining = text
     if not request:
         remaining, sign, fragment = text.partition("#")
