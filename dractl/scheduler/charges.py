@@ -24,7 +24,9 @@ CLAIM_COUNT = "count/resourceclaims.resource.k8s.io"
 DEVICES_SUFFIX = ".deviceclass.resource.k8s.io/devices"
 """The suffix of a class's name in the name of the resource that limits its devices."""
 _ALL_MODE_DEVICES = 32
-"""The devices that allocationMode All counts as (resourceapi.AllocationResultsMaxSize)."""
+"""The number of devices that a request with allocationMode All is charged for
+(resourceapi.AllocationResultsMaxSize).
+"""
 _ONE = Quantity(1)
 _COMPUTE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 

@@ -129,7 +129,8 @@ class SchedulingCycle:
     def _filter(self) -> Iterator[NodeVerdict]:
         """Yield the verdict on each node."""
         names = self._attribute_names()
-        # A claim for mapped resources depends on the node.
+        # With mapped resources (extended resources that a class provides), the scheduler makes one
+        # more claim, which depends on the node. So no verdicts of earlier attempts are used.
         verdicts = self.cache.verdicts(
             () if self._has_mapped_resources else self.open_claims, names
         )
@@ -151,7 +152,7 @@ class SchedulingCycle:
                     else ()
                 ),
                 claims,
-                by_specs[group]  # as look_up does, without the call
+                by_specs[group]  # does what look_up does, without the call
                 if group in by_specs
                 else verdicts.look_up(group, partial(allocate, self.cache, node, claims)),
                 group,
@@ -187,7 +188,9 @@ class SchedulingCycle:
         return (*self.open_claims, special), (group, repr(special.claim.spec))
 
     def _attribute_names(self) -> frozenset[str] | None:
-        """Return the attributes that the pod's claims and all classes may read."""
+        """Return the attributes that the pod's claims and all classes may read; None if they may
+        read any.
+        """
         of_classes = self.cache.class_attributes
         of_claims = attribute_names(
             self.cache.compile_selector, *(View(claim.value).spec for claim in self.claims)

@@ -27,7 +27,7 @@ class DecisiveBug(Struct, frozen=True):
     drivers: tuple[str, ...] = ()
     """The drivers that have a pool of this name."""
     counter_set: str | None = None
-    """One of their counter sets."""
+    """One of the counter sets of these pools."""
 
 
 def find_decisive_bug(

@@ -116,8 +116,8 @@ class PreEnqueueResult(Struct, frozen=True):
 
 
 class _Resolution(Struct, frozen=True):
-    """The claim of one entry of ``spec.resourceClaims``; None if the claim does not exist, or if
-    none is needed.
+    """The claim of one entry of ``spec.resourceClaims``. ``claim`` is None if the claim does not
+    exist, or if none is needed.
     """
 
     claim: PodClaim | None = None

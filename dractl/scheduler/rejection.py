@@ -226,7 +226,7 @@ class Rejection(Struct, frozen=True):
     labels: tuple[NodeLabel, ...] = ()
     """The labels that the node has instead of required ones."""
     resource: str | None = None
-    """The first resource that is scarce on the node."""
+    """The first resource that is scarce on the node; None if none is."""
     want: str | None = None
     free: str | None = None
     pods: tuple[str, ...] = ()

@@ -52,7 +52,9 @@ class NodeInfo(Node):
 
     @cached_property
     def saturating_units(self) -> Mapping[str, int]:
-        """:attr:`allocatable` in the units of a scheduler from 1.38 on."""
+        """:attr:`allocatable` in the units of a scheduler from 1.38 on, which replaces a number
+        beyond int64 by the nearest int64.
+        """
         amounts = {name: SaturatingQuantity.of(amount) for name, amount in self.allocatable.items()}
         return {name: scheduler_units(name, amount) for name, amount in amounts.items()}
 

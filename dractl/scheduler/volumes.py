@@ -172,7 +172,9 @@ class Volumes:
         return ""
 
     def _sort(self, claim: PersistentVolumeClaim, *, is_created: bool) -> bool:
-        """Sort a claim by how it is bound; False if it should be bound already."""
+        """Sort a claim by how it is bound. Return False for a claim without a volume that should
+        have one already.
+        """
         if claim.is_bound:
             self.bound.append(claim)
             self.are_known = self.are_known and self.state.covers("PersistentVolume")

@@ -26,7 +26,9 @@ FAILURE = "SchedulerError"
 """The reason of a condition for an attempt that ended in an error instead of a refusal."""
 _PREEMPTION = re.compile(r" (?:still not schedulable, |no new claims to deallocate, )?preemption: ")
 _GROUP_WORDS = "pod group is unschedulable"
-"""kubernetes pkg/scheduler/schedule_one_podgroup.go."""
+"""The beginning of the message about a pod whose group cannot be placed (kubernetes
+pkg/scheduler/schedule_one_podgroup.go).
+"""
 _DEVICE = re.compile(r"\bon device \S+:")
 
 
@@ -110,7 +112,7 @@ def compare_words(
     if not written or newest_change(state)[:TIMESTAMP_SECONDS] >= written:
         return None
     if attempt.fits and not words.is_failure and not _has_lasted(state, words):
-        return None  # a deletion leaves no trace of its time, and the scheduler retries only later
+        return None  # a deletion, whose time is unknown, may have made room since
     return False
 
 

@@ -83,7 +83,8 @@ def simulate(
 ) -> SimulationResult:
     """Simulate ``changes`` to the cluster of ``scheduler`` until the subject runs.
 
-    It also stops when no controller acts any longer. Raises PatchError if a change does not apply.
+    The simulation also ends when no controller acts any longer. Raises PatchError if a change does
+    not apply.
     """
     simulation = Simulation.start(prepare(scheduler, changes, subject, options))
     for _ in range(max(MAX_ROUNDS, simulation.setup.deleted_pod_count)):

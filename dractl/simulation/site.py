@@ -1,5 +1,5 @@
-"""A cluster of machines that exist only as descriptions. The site decides some of their values; a
-condition on such a value is taken to hold.
+"""A cluster of described machines. Some of their values depend on the site where the machines are
+set up (:mod:`dractl.machines.site`); a condition on such a value is taken to hold.
 """
 
 from collections.abc import Iterable
@@ -37,8 +37,8 @@ class Assumption(Struct, frozen=True):
 def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assumption:
     """Remove the conditions on values that the site decides from all selectors.
 
-    ``drivers`` are the drivers whose devices are all on described machines. Drivers that publish
-    slices are left out, since their devices have such values.
+    ``drivers`` are the drivers whose devices are all on described machines. A driver that has
+    published slices is not among them, since its devices show their real values.
     """
     names = frozenset[str]().union(*map(site_attributes_of, drivers))
     if not names:

@@ -1,8 +1,9 @@
 """Bounds on a verdict that depends on values of described machines which no source shows.
 
-In one cluster, no condition on such a value remains: a subject that does not fit there fits for no
-value. In the other cluster, no device without a value meets a condition on it: a subject that fits
-there fits for every value. For any other subject, the verdict is unknown.
+Two clusters are derived from the input. In the first, no condition on such a value remains: a
+subject that does not fit there fits for no value. In the second, no device without the value meets
+a condition on it: a subject that fits there fits for every value. For any other subject, the
+verdict is unknown.
 """
 
 from collections.abc import Iterable, Mapping
