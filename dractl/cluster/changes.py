@@ -26,7 +26,9 @@ class Patch(Struct, frozen=True):
 
 
 class Delete(Struct, frozen=True):
-    """The deletion of an object named ``Kind/[namespace/]name``; for a pod, its end."""
+    """The deletion of an object named ``Kind/[namespace/]name``. For a pod, it also means that the
+    pod has ended.
+    """
 
     target: str
 
@@ -136,7 +138,7 @@ def apply(state: ClusterState, changes: Iterable[Change]) -> ClusterState:
     """Return the cluster after ``changes``. Raises PatchError if a patch does not apply."""
     changes = tuple(changes)
     if any(isinstance(change, Create) for change in changes):
-        return _apply(state, changes)  # a cached state has an equal object, not this one
+        return _apply(state, changes)  # a cached state would not have this very object
     return state.cache.from_change(state, repr(changes), lambda: _apply(state, changes))
 
 

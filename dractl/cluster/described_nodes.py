@@ -121,7 +121,7 @@ def render_node(
 
 def _render_known(machine: Machine, options: Options, drivers: Sequence[str]) -> Rendering:
     """Render a machine with its classes. If no source shows where its devices are, the values that
-    depend on the place are left out, and their names are among the unknown ones.
+    depend on the place are left out, and ``unknown`` of the result has their names.
     """
     rendering = render(machine, options, drivers, device_classes=True)
     placed = place_together(machine)
@@ -210,7 +210,9 @@ def render_added_node(
 
 
 def render_every_machine(target: Target, drivers: Sequence[str] = ()) -> list[ClusterState]:
-    """Render the slices of every machine that ``--hardware`` knows by name, if it has any."""
+    """Render the slices of every machine that ``--hardware`` knows by name, unless the machine has
+    none.
+    """
     states = []
     for name in every():
         described, options = machine(name), Options(node_name=node_name(name), target=target)

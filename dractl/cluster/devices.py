@@ -134,7 +134,9 @@ class Devices:
         return tuple(holders)
 
     def _holders_of(self, key: Key) -> Iterator[Holder]:
-        """Yield the holders that a claim represents, without its devices."""
+        """Yield a holder for each pod that uses a claim, or one for the claim itself. ``devices``
+        of the holders is still empty.
+        """
         claim, claim_name = self.state.claim(key), "/".join(key)
         since = claim.allocation_timestamp or claim.creation_timestamp or None
         names = list(claim.consumer_pods)

@@ -32,9 +32,11 @@ _SPECS = {
     "DeviceClass": (("class", ("spec",)),),
     "ResourceSlice": (("slice", ("spec",)),),
 }
-"""The parts of each kind, by their names in the table of fields."""
+"""The parts of each kind: the name of a part in the table of fields, and its path in the object."""
 _DISABLED = re.compile(r"the (?P<gate>DRA\w+) feature is disabled")
-"""k8s.io/dynamic-resource-allocation structured/internal/*/allocator_*.go."""
+"""The allocator's error for a request that needs a gate (k8s.io/dynamic-resource-allocation
+structured/internal/*/allocator_*.go).
+"""
 
 
 class GateEvidence(Struct, frozen=True):

@@ -241,7 +241,8 @@ _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("claim", r"unable to get claim info for (?:claim|ResourceClaim) (?P<name>[^\s)]+)"),
     # kubernetes pkg/volume/hostpath/host_path.go, checkTypeInternal
     ("hostpath", r"hostPath type check failed: (?P<name>\S+) is not (?P<where>an? [a-z ]+)"),
-    # containerd pkg/cri/opts/spec_linux_opts.go WithMounts: a hostPath without a type is created
+    # containerd pkg/cri/opts/spec_linux_opts.go WithMounts creates the folder of a hostPath without
+    # a type
     ("folder", r"failed to (?:mkdir|stat) \"(?P<name>/[^\"]+)\""),
     ("volume", r"volume"),
     ("mount", _MOUNT_SOURCE),
@@ -270,9 +271,11 @@ _ABSENT_PATH = re.compile(
 
 
 def parse_missing_cdi_device(message: str) -> str | None:
-    """Return the absent path of the node, if the runtime cannot give a container its CDI devices.
+    """Return the path that the node lacks, if the runtime cannot give a container its CDI devices
+    for that reason.
 
-    It is empty if the runtime knows no such device; None for any other message.
+    Return "" if the runtime does not know a device by its CDI name, and None for a message that is
+    not about CDI devices.
     """
     if not _CDI_FAILURE.search(message):
         return None

@@ -93,8 +93,8 @@ class GangGroup(Struct, frozen=True):
 
 
 def find_pod_group(state: ClusterState, pod: Pod) -> GangGroup | None:
-    """Return the group with which kube-scheduler places a pod; None in the cases of
-    :func:`group_object`.
+    """Return the group with which kube-scheduler places a pod; None for a pod without a group, and
+    for groups of other schedulers.
     """
     target = group_object(pod)
     if target is None:

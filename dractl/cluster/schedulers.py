@@ -469,7 +469,7 @@ def _words(
     types = facts.condition_types if facts is not None else ("PodScheduled",)
     messages = set()
     for condition in pod.condition_entries:
-        is_gated = condition.reason == "SchedulingGated"  # the API server's
+        is_gated = condition.reason == "SchedulingGated"  # only the API server writes this reason
         if condition.type in types and condition.status != "True" and not is_gated:
             messages.add(condition.message)
             yield _utterance(f"condition {condition.type}", condition, condition.reason)

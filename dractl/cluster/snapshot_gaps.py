@@ -16,7 +16,7 @@ from dractl.program import program_name
 from dractl.views.base import View
 
 _UNKNOWN_ANNOTATION = "dractl/unknown"
-"""An annotation of slices in memory, with the names."""
+"""The annotation with the names of values that a snapshot lacks; only slices in memory have it."""
 
 
 def annotate_unknown(item: dict[str, Any], unknown: Mapping[str, frozenset[str]]) -> dict[str, Any]:

@@ -444,7 +444,8 @@ class ClusterState:
 @update_from("Pod", "PriorityClass")
 def _pods(state: ClusterState, previous: Mapping[Key, Pod] | None) -> Mapping[Key, Pod]:
     classes, views = state.objects("PriorityClass"), previous or {}
-    # All pods of one state have the same classes.
+    # All pods of one state have the same mapping of priority classes, so it is enough to look at
+    # one pod.
     if any(pod.priority_classes is not classes for pod in islice(views.values(), 1)):
         views = {}
     return _update_views(lambda raw, key: Pod(raw, key, classes), state.objects("Pod"), views)

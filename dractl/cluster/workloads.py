@@ -39,7 +39,7 @@ def pods_of_workload(state: ClusterState, kind: str, key: Key) -> Iterator[tuple
     """Yield the pods of a PodGroup or a workload.
 
     Other owners may be between the workload and its pods: a CronJob's Jobs, a RayJob's RayCluster.
-    A dump may lack ReplicaSets; the pods of a Deployment then show it by their template hash.
+    If a dump lacks the ReplicaSets of a Deployment, its pods are recognised by their template hash.
     """
     owners = {(kind, key[1])}
     owned_objects = [
