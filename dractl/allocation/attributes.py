@@ -15,7 +15,7 @@ def lookup(candidate: PoolDevice, attribute: str) -> DeviceAttribute | None:
 
 
 class AttributeReader:
-    """Reads attributes the way a variant compares them."""
+    """Reads attributes as a variant of upstream's allocator compares them."""
 
     def __init__(self, features: Features, behaviour: Behaviour, matcher: Matcher) -> None:
         self.features = features

@@ -20,7 +20,7 @@ class Demand(Struct, frozen=True, gc=False):
     need: int
     mask: int
     certain: bool = True
-    """True if nothing else can meet the request."""
+    """True if no other alternative can meet the request."""
 
 
 class Counter(Struct, frozen=True, order=True):
@@ -62,7 +62,7 @@ class _Values:
         self.constraint = constraint
         self.index = index  # the number of the constraint in its claim
         self.by_slot: dict[int, dict[Hashable, int]] = {}
-        self.same: dict[int, int] = {}  # slots by number; slots with the same values share a number
+        self.same: dict[int, int] = {}  # by slot: a number, equal for slots with equal values
         for number in numbers:
             values = constraint.values[number]
             if values is None:

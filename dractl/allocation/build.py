@@ -174,7 +174,7 @@ class _AllDevices(Struct, frozen=True):
     selectable: int
     """The set of these devices, as a bit for each number."""
     wants: tuple[Vector | None, ...] | None
-    """The consumption of a share by device."""
+    """The amounts that a share of each device consumes."""
 
 
 class Builder:

@@ -43,7 +43,7 @@ class Arithmetic(Struct, frozen=True):
     strict: bool
     """True if a number too large for int64 is a fault."""
     saturates: bool = False
-    """True if quantities calculate as in 1.38."""
+    """True if quantities are calculated and printed as in Kubernetes 1.38."""
 
     def convert(self, quantity: Quantity) -> Quantity:
         """Return the quantity in the form in which the release calculates with it and prints it."""
@@ -67,7 +67,7 @@ def consumption(
         name_in_slice = spelled.get(strip_domain(driver, name))
         if name_in_slice is None:
             return Unfit("capacity-missing", name)
-        if name_in_slice in wanted:  # from 1.38 on; the text of upstream's error is not known
+        if name_in_slice in wanted:  # from 1.38 on; upstream's text is not known
             raise CapacityFault(
                 f'capacity "{strip_domain(driver, name)}" is requested with and without the'
                 " driver's domain"

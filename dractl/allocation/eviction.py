@@ -53,7 +53,7 @@ def eviction_delay(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) 
     """Return the number of seconds after which a taint evicts a pod that does not tolerate it
     forever.
 
-    None if no toleration names the effect of the taint.
+    Return None if no toleration covers the taint: it then evicts the pod at once.
     """
     limits = [
         toleration.toleration_seconds

@@ -2,8 +2,8 @@
 variants of upstream's allocator.
 
 Upstream keeps three copies of the allocator (stable, incubating, experimental) and uses the first
-that supports every enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go).
-In dractl, a variant is a row of behaviours.
+that supports every enabled feature (k8s.io/dynamic-resource-allocation/structured/allocator.go). In
+dractl, a :class:`Behaviour` describes one of them in one release.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Features(Struct, frozen=True):
     on: frozenset[str]
     """Names of the gates that are on."""
     cel_on: frozenset[str] | None = None
-    """The gates that are on for CEL; None if they are the same."""
+    """The gates that are on for CEL; None if they are the same as ``on``."""
     variant: Variant | None = None
     """Forces one of upstream's allocators; None lets the features choose."""
     upstream_bugs: bool = True

@@ -3,7 +3,7 @@ taken.
 
 Devices are taken and given back as by upstream's allocateDevice and its rollback
 (k8s.io/dynamic-resource-allocation/structured/internal/*/allocator_*.go). For the releases in which
-the rollback leaks, this one leaks too.
+upstream's rollback leaks, the rollback here leaks too.
 """
 
 from typing import Literal
@@ -83,7 +83,7 @@ class Holdings:
         return all(w + t <= f for w, t, f in zip(want, taken, free, strict=True))
 
     def take(self, number: int, index: int, device: int) -> Undo | None:
-        """Allocate the device if that is possible; upstream's allocateDevice."""
+        """Allocate the device as upstream's allocateDevice does; None if that is not possible."""
         slot = self.slots[number]
         bit = 1 << device
         multi = bool(self.problem.multi & bit)
@@ -269,8 +269,8 @@ class Holdings:
             taken[counter] -= amount
 
     def _join_groups(self, device: int) -> tuple[tuple[int, frozenset[str] | None], ...] | None:
-        """Narrow the groups of each counter set of the device; None if it cannot
-        join the others.
+        """Narrow the groups of each counter set of the device; None if the device cannot be
+        allocated beside the others.
         """
         assert self.problem.groups is not None
         saved: list[tuple[int, frozenset[str] | None]] = []

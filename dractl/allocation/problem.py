@@ -102,7 +102,7 @@ class Rules(Struct, frozen=True):
     combinations: bool
     """True if the devices of a request are taken in increasing order."""
     limit_unwinds: bool
-    """See :class:`dractl.allocation.features.Behaviour`."""
+    """True if a claim with over 32 devices skips all further devices of its earlier requests."""
     charged_once: bool
     """True if further shares of a device are not charged for its counters."""
     leaks: bool

@@ -93,7 +93,7 @@ class _Devices:
         self.undo: Undo | None = None
         # by kind: the steps that a failed device took, and the number of devices after it
         self.failed: dict[Hashable, tuple[float, int]] = {}
-        self.before = steps  # when the current device was taken
+        self.before = steps  # the steps when the current device was taken
         self.key: Hashable = None
         self.start_steps = steps
 

@@ -4,8 +4,8 @@ of a search that result from them.
 Devices of one kind are interchangeable one by one (:meth:`dractl.allocation.bounds.Bounds.kind`).
 The partitions of two equal GPUs are not, since each charges the counters of its own GPU, but the
 two GPUs as a whole are. The search depends only on the partitions of a GPU that still fit, and on
-the remainder of the counters that they charge. If a failed state had the same partitions and
-remainders, a state need not be tried.
+the remainder of the counters that they charge. A state need not be tried if an earlier state with
+the same partitions and remainders failed.
 """
 
 from collections.abc import Hashable, Sequence

@@ -162,10 +162,10 @@ def _find_leading_request(
 def _list_partners(
     names: Sequence[str], parts: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> list[list[str]]:
-    """Return the partners of the leading request: one request for each constraint.
+    """Return the requests that have to match the leading request, each alone in a list.
 
-    Several requests in one constraint would have to match each other even if the leading one is not
-    aligned.
+    Each list becomes a constraint of its own. If one constraint had several of these requests, they
+    would have to match each other even if the leading request is not aligned.
     """
     partners = [[part["name"]] for name in names for part in parts.get(name, ())]
     return partners or [[]]
