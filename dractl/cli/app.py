@@ -96,7 +96,7 @@ def _global_option(name: str, annotation: Any, default: object, **settings: Any)
     )
 
 
-# Read before any subcommand is imported (dractl/facts/words.py).
+# The option is read before any subcommand is imported (dractl/facts/words.py).
 _FACTS = _global_option(
     "facts",
     str | None,

@@ -86,7 +86,7 @@ def _fixes_by_file(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
     by_file: dict[str, list[TextFix]] = {}
     for finding in report.findings:
         if finding.fix and (finding.fix.safe or unsafe):
-            file = finding.fix.edits[0].position.file  # a patch, or a chart's values
+            file = finding.fix.edits[0].position.file  # perhaps a patch, or a chart's values
             by_file.setdefault(file, []).append(finding.fix)
     return by_file
 

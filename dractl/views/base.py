@@ -15,7 +15,7 @@ Key = tuple[str, str]
 """Namespace ("" for objects of the whole cluster) and name."""
 
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-"""kubernetes-sigs/kueue apis/kueue/v1beta1."""
+"""The label with the LocalQueue of a pod or workload (kubernetes-sigs/kueue apis/kueue/v1beta1)."""
 
 
 class OwnerReference(Struct, frozen=True):

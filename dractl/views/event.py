@@ -8,7 +8,9 @@ from dractl.redaction import redact
 from dractl.views.base import View
 
 _COMBINED = "(combined from similar events): "
-"""The prefix that client-go tools/record/events_cache.go puts before a message."""
+"""The prefix of a message that stands for several similar events (client-go
+tools/record/events_cache.go).
+"""
 
 
 class ObjectReference(Struct, frozen=True):

@@ -32,7 +32,7 @@ from dractl.views.selectors import (
 )
 
 DEFAULT_SCHEDULER = "default-scheduler"
-"""k8s.io/api core/v1 DefaultSchedulerName."""
+"""The scheduler of a pod that names none (k8s.io/api core/v1 DefaultSchedulerName)."""
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 _END_PHASES = ("Succeeded", "Failed")
 _TEMPLATE_HASH_LABEL = "pod-template-hash"

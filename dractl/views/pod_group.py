@@ -45,7 +45,9 @@ class PodGroup(View):
 
     @property
     def workload_names(self) -> tuple[str, ...]:
-        """The Workload from which the group was made, by the fields of 1.37 and of 1.36."""
+        """The name of the Workload from which the group was made, from the field of 1.37 and the
+        field of 1.36; empty if neither is set.
+        """
         names = (
             text_at(self.spec, "workloadRef", "workloadName"),
             text_at(self.spec, "podGroupTemplateRef", "workload", "workloadName"),

@@ -190,7 +190,7 @@ def _judge(
     if any(state.machines for state in states):
         states = _drop_unknown_machines(stored, states)
     advice, remarks = hint_for_program(program, target), _lint_remarks(text, target)
-    # Its results are not needed, and computing them can take long
+    # An expression that is too complex is not tried on devices, since that can take long
     if program.admission == "tooComplex":
         return ReleaseVerdict(target.release, program, stored, advice, remarks=remarks)
     candidates = list(_list_devices(states))

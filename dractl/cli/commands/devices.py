@@ -270,7 +270,9 @@ def command(
 
 
 def _check_alignment(output: str, *, alignment: bool) -> None:
-    """Raise UsageError if the format cannot show --alignment, or is only for it."""
+    """Raise UsageError for --alignment with a format that cannot show it, and for a format that
+    shows nothing else without it.
+    """
     if output == "svg" and not alignment:
         raise UsageError(
             "-o svg draws what is allocated", hint="add --alignment, or use -o html for all devices"

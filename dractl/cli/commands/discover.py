@@ -127,7 +127,9 @@ class NodeOptions(MachineSource, frozen=True):
     file: File = None
 
     def resolve(self) -> MachineSource:
-        """Return the machine that the options or the argument name. Raises UsageError for both."""
+        """Return the machine that the options or the argument name. Raises UsageError if both name
+        one.
+        """
         if self.file is None:
             return MachineSource(self.sysfs_root, self.snapshot)
         if not self.is_this_machine:

@@ -278,7 +278,7 @@ def _judge_machines(
     """
     state = site.restore_selectors(entry.fit.state, written)
     kind, _, name = entry.fit.subject.name.partition("/")
-    if kind == "ResourceClaim":  # the template of its copies still has the assumptions
+    if kind == "ResourceClaim":  # its copies use a template, which still has the assumptions
         namespace, _, claim = name.rpartition("/")
         state = copies.copies_of_object(state, kind, (namespace, claim)).state
     claims = claims_of_question(state, question_of_copy(entry.fit))

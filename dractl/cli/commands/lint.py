@@ -459,7 +459,7 @@ def _note_rule_hits(paths: Sequence[str], devices: Sequence[str], target: Target
 
 
 def _lint_or_edit(job: Job, edits: EditOptions, targets: Sequence[Target]) -> EditOutcome:
-    """Return the report after the requested fixes or comments, which are not written for a diff."""
+    """Return the report after the requested fixes or comments. ``--diff`` writes no file."""
     if not edits.is_requested:
         return EditOutcome(job.lint_releases(targets), [], [])
     outcome = _apply_edits(job, edits)
@@ -690,9 +690,7 @@ class Job(Struct, frozen=True):
         entries = list(files)
         if not is_large(entries) or self._has_charts(entries):
             return None
-        from dractl.lint.many import (
-            lint_listed,
-        )  # with multiprocessing: 15 ms that one file does not need
+        from dractl.lint.many import lint_listed  # imports multiprocessing, which takes 15 ms
 
         has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries

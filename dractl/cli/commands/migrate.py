@@ -359,7 +359,7 @@ def _join_files(changes: Sequence[FileChange]) -> str:
 def _report_classes(
     conversion: _Conversion, target: Target, output: str, file: Path | None
 ) -> None:
-    """Print the DeviceClasses with which the requests of manifests can stay."""
+    """Print the DeviceClasses with which the requests of manifests can stay as they are."""
     classes, notes = classes_for(conversion.resources, target)
     if common.base_format(output) == "json":
         _write_json(conversion, (), classes, notes, output, file)

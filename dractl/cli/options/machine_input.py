@@ -61,7 +61,8 @@ class MachineSource(OptionGroup, frozen=True):
 def read_node(sysfs_root: Path | None, snapshot: Path | None) -> Machine:
     """Read the machine that the options select; by default this machine.
 
-    Raises UsageError if both are given, InputError if the machine cannot be read.
+    Raises UsageError if both a root and a snapshot are given, InputError if the machine cannot be
+    read.
     """
     from dractl import probes
 
