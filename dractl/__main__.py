@@ -11,14 +11,14 @@ from dractl.interrupts import leave_on_interrupt
 
 
 def run() -> None:
-    """Runs the command line of the process, and does not return."""
+    """Run the command line of the process, and end the process."""
     leave_on_interrupt()
     collect_rarely()
     from dractl import facts
     from dractl.errors import UsageError
     from dractl.facts.words import pack_option
 
-    with suppress(UsageError):  # the command line chooses again, and reports it
+    with suppress(UsageError):  # the command line chooses the pack again, and reports the error
         facts.use(pack_option(sys.argv[1:], os.environ))
     from dractl.cli import main
 

@@ -79,7 +79,7 @@ def _explain_alternative(
 
 
 def _explain_no_match(part: Alternative, plan: Plan, instance_type: str, cel: Environment) -> str:
-    """Name the selector that excludes the last devices, and their values that it read."""
+    """Name the selector that excludes the last devices, and the values that it read of them."""
     candidates = list(plan.devices)
     for text in part.selectors:
         program = cel.compile(text)

@@ -133,7 +133,9 @@ def _check_folders(subject: Manifest, daemon_set: Workload) -> Remarks:
 
 
 def _holds_devices(folder: str) -> bool:
-    """Return True for a folder through which a container runtime gets devices, or one above it."""
+    """Return True for a folder through which a container runtime gets devices, and for folders that
+    contain it.
+    """
     return any(
         other == folder or other.startswith(f"{folder.rstrip('/')}/")
         for other in (*_CDI_FOLDERS, *_NRI_FOLDERS)

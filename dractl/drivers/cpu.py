@@ -136,8 +136,8 @@ def _cpus(machine: Machine) -> dict[int, Core]:
 
 
 def _smt(machine: Machine, *, clusters: bool) -> bool:
-    """Return True if the machine has SMT (IsSMTEnabled). If smt/control cannot be read or has
-    another value, SMT means more CPUs than cores.
+    """Return True if the machine has SMT (IsSMTEnabled). If smt/control cannot be read, or has none
+    of the kernel's values, the machine has SMT if it has more CPUs than cores.
     """
     control = (machine.cpus.smt_control or "").lower()
     if control in ("on", "off", "forceoff", "notsupported", "notimplemented"):

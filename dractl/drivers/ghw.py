@@ -15,8 +15,8 @@ UNKNOWN = "unknown"
 
 
 def network_functions(machine: Machine) -> tuple[PciDevice, ...]:
-    """Return the functions of class 02, network controller. A single address in another form makes
-    the whole listing fail (pkg/pci/pci_linux.go getDevices).
+    """Return the functions of class 02, network controller. A single address that ghw cannot parse
+    makes the whole listing fail (pkg/pci/pci_linux.go getDevices).
     """
     if not all(_LISTED.match(pci.bdf) for pci in machine.pci_devices):
         return ()

@@ -34,7 +34,7 @@ class OpaqueFault(Struct, frozen=True):
     nearest: str | None = None
     """The nearest right name."""
     unreleased: bool = False
-    """True if only an unreleased version accepts it."""
+    """True if only an unreleased version accepts the key or value."""
 
 
 def drivers_with_schema() -> tuple[str, ...]:

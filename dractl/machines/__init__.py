@@ -105,7 +105,7 @@ _EC2 = "karpenter.k8s.aws/instance-"
 
 
 def labels_of(spec: str) -> dict[str, str]:
-    """Return the labels that the node of such a machine certainly has. Raises UsageError, and
+    """Return the labels that the node of a described machine certainly has. Raises UsageError, and
     InputError for errors in a file.
     """
     return labels_of_layout(_layout(spec))

@@ -17,8 +17,8 @@ def aliases(name: str) -> tuple[str, ...]:
 
 @cache
 def _by_spelling() -> dict[str, str]:
-    """Return the name of each machine by all of its names, from which the characters are removed
-    that users leave out or exchange.
+    """Return the name of each machine by each of its names and aliases, without the characters that
+    users leave out or exchange.
     """
     names = {}
     for machine in every():

@@ -1,5 +1,5 @@
-"""Values that a described machine cannot know, because they depend on the site or on installed
-software.
+"""Values that a described machine cannot know, because they depend on the site where it is set up,
+or on installed software.
 """
 
 from functools import cache

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from dractl.topology.machine import Machine
 
 _ROOT = "pci0000:00"
-"""A PCIe root that any machine may have. The value shows nowhere."""
+"""A PCIe root that any machine may have. No report shows the value."""
 
 
 def place_together(machine: Machine) -> Machine | None:

@@ -41,7 +41,7 @@ class Request(Struct, frozen=True, dict=True):
 
     @property
     def whole(self) -> str:
-        """The name of the request, also for an alternative."""
+        """The name of the request; for an alternative, of the request that it belongs to."""
         return self.name if self.parent is None else self.parent
 
     @property

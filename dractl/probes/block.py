@@ -17,7 +17,9 @@ _NAMESPACE = re.compile(r"(nvme\d+)(?:c\d+)?(n\d+)")
 
 
 def disks(enumerator: Enumerator) -> dict[str, str]:
-    """Return the function of every block device that belongs to one; partitions are left out."""
+    """Return the PCI function of each block device that belongs to a function, by the name of the
+    device. Partitions are left out.
+    """
     listed = enumerator.devices("block")
     names = {f.name for f in listed}
     return {

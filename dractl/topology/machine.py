@@ -228,7 +228,8 @@ class NetInterface(Struct, frozen=True):
     """A network interface. ``mac`` and ``addresses`` (CIDRs) are identity.
 
     ``sriov_total_vfs``, ``sriov_num_vfs`` and ``virtual_function`` are read from
-    ``/sys/class/net/<name>/device``, as dranet does: with virtio that is not the PCI function.
+    ``/sys/class/net/<name>/device``, as dranet does: with virtio, this device is not the PCI
+    function.
     """
 
     name: str
@@ -333,7 +334,7 @@ class MigProfile(Struct, frozen=True):
     name: str
     slices: int
     memory_bytes: int | None
-    """The memory; None on a described GPU if no source has it, like the multiprocessors."""
+    """The memory. Like ``multiprocessors``, it is None on a described GPU if no source has it."""
     multiprocessors: int | None
     copy_engines: int
     decoders: int

@@ -32,7 +32,7 @@ _FAILURES = {
         "the NVML library and the loaded kernel driver have different versions"
     ),
 }
-_NEW_ARCHITECTURES = {"Rubin": "rubin"}  # and the driver's change that added it
+_NEW_ARCHITECTURES = {"Rubin": "rubin"}  # by name, the driver's change that added it
 
 
 def start_fault(
