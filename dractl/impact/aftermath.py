@@ -65,7 +65,7 @@ def _mark(aftermath: Aftermath, pods: Collection[Key], mark: Callable[[Pod], Pod
 def _end_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return the effects when these pods end at the same time, in addition to the earlier effects.
+    """Return ``aftermath``, extended by the effects when these pods end at the same time.
 
     Pods that are ``stuck`` stay Terminating with their devices.
     """
@@ -158,11 +158,12 @@ def _release(claim: Claim, pods: Collection[Key]) -> Mapping[str, object]:
 
 
 def _release_unused_claims(state: ClusterState, pods: Iterable[Key]) -> ClusterState:
-    """Return the cluster in which claims that pods name lose their allocation if nothing reserves
-    them.
+    """Return the cluster in which claims that ``pods`` name lose their allocation if nothing
+    reserves them.
 
-    The new pods did not fit on the node of such a claim. The claim controller deallocates it when
-    the old pods are gone (pkg/controller/resourceclaim/controller.go syncClaim).
+    Of ``pods``, only new pods without a node count: they did not fit on the node of such a claim.
+    The claim controller deallocates the claim when the pods that they replace are gone
+    (pkg/controller/resourceclaim/controller.go syncClaim).
     """
     for key in _list_unplaced(state, pods):
         for reference in state.pod(key).claim_references:

@@ -1,5 +1,7 @@
-"""Known faults because of which a drain, a reboot or the restart of a driver never ends. Each is a
-fact with a source (``hinders`` of known.json) for a version that the input shows.
+"""Known faults because of which a drain, a reboot or the restart of a driver never ends.
+
+Each fault is an entry of known.json with a source and the key ``hinders``. It applies to versions
+that the input shows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -145,8 +145,8 @@ def _has_started(pod: Pod) -> bool:
 
 
 def _remove_slices(driver: DriverInQuestion) -> ClusterState:
-    """Return the cluster without the slices of the driver on these nodes, which the kubelet
-    deletes.
+    """Return the cluster without the driver's slices for the nodes in question, since the kubelet
+    deletes these slices.
     """
     slices = {
         key: raw

@@ -135,7 +135,9 @@ class EvictionController:
         )
 
     def _evict_claim(self, key: Key, view: Claim) -> Eviction | None:
-        """Return the first eviction for a device of an allocated claim."""
+        """Return the first eviction for a device of an allocated claim; None if no taint evicts its
+        pods.
+        """
         if not any(self.list_taints(device.id) for device in view.allocated_devices):
             return None
         claim: ResourceClaim | None = self.state.decode_claim(key)
@@ -196,7 +198,9 @@ def _list_evicting_rules(
 
 
 def _is_pod(pod: Pod, uid: str, name: str) -> bool:
-    """Return whether a reference refers to a pod: by UID or, if it has no UID, by name."""
+    """Return whether a reference refers to a pod: by the pod's UID or, if the pod has none, by
+    name.
+    """
     return uid == pod.uid if pod.uid else name == pod.name
 
 

@@ -14,7 +14,7 @@ TAINT_KINDS = ("DeviceTaintRule", "ResourceSlice")
 """The kinds of objects that taint devices."""
 
 TaintObjects = Mapping[str, Mapping[Key, Raw]]
-"""Objects of these kinds, by kind and name."""
+"""Objects of the kinds in :data:`TAINT_KINDS`, by kind and name."""
 
 
 def select_taint_objects(state: ClusterState, place: str) -> TaintObjects:
@@ -33,7 +33,7 @@ def select_taint_objects(state: ClusterState, place: str) -> TaintObjects:
 def store_taint_objects(
     state: ClusterState, objects: TaintObjects, features: Features, now: float
 ) -> ClusterState:
-    """Return the cluster in which these objects are stored and replace objects of the same names.
+    """Return the cluster in which ``objects`` are stored and replace objects of the same names.
 
     A taint without ``timeAdded`` gets ``now`` (seconds since 1970), as the API server sets it
     (kubernetes pkg/apis/resource/v1/defaults.go SetDefaults_DeviceTaint).

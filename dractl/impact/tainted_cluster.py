@@ -34,7 +34,7 @@ class TaintedCluster(Struct, frozen=True):
 
     @property
     def rehearsal(self) -> ClusterState:
-        """The cluster after the change, as if its rules with the effect None had NoExecute."""
+        """The cluster after the change, with NoExecute in place of the effect None in its rules."""
         rules = {
             rule.key: rule.with_taint(effect="NoExecute")
             for rule in self.rules
@@ -46,7 +46,7 @@ class TaintedCluster(Struct, frozen=True):
 def change_cluster(
     state: ClusterState, objects: TaintObjects, features: Features
 ) -> TaintedCluster:
-    """Return the cluster before and after these objects are stored."""
+    """Return the cluster before and after ``objects`` are stored."""
     now = newest_time(state) or 0.0
     change = tuple(f"{kind}/{name}" for kind, by_key in objects.items() for _, name in by_key)
     after = store_taint_objects(state, objects, features, now)

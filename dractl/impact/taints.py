@@ -26,7 +26,7 @@ class Wave(Struct, frozen=True):
 
 
 def find_taint_impact(state: ClusterState, objects: TaintObjects, features: Features) -> Impact:
-    """Return the effects on running pods when these objects are stored."""
+    """Return the effects on running pods when ``objects`` are stored."""
     cluster = change_cluster(state, objects, features)
     evictions = EvictionController(cluster.after, features).find_evictions()
     waves = _end_in_waves(cluster, evictions)
@@ -125,7 +125,9 @@ def seconds_until(eviction: Eviction, now: float) -> int | None:
 def _list_kept_pods(
     cluster: TaintedCluster, devices: set[str], ended: Collection[Key]
 ) -> Iterator[PodImpact]:
-    """Yield the pods that use one of the devices and are not evicted, with the reason."""
+    """Yield the running pods that use one of ``devices`` and that the change does not end, each
+    with the reason.
+    """
     controller = EvictionController(cluster.after, cluster.features)
     rehearsed = EvictionController(cluster.rehearsal, cluster.features).find_evictions()
     for key, pod in cluster.after.pods.items():
@@ -149,8 +151,9 @@ def _explain_stay(
     taints: list[DeviceTaintSource],
     rehearsed: Eviction | None,
 ) -> str:
-    """Return why a pod keeps its device. ``rehearsed`` is the eviction that the effect NoExecute
-    would cause.
+    """Return why a pod keeps its device.
+
+    ``rehearsed`` is the eviction that a rule with the effect None would cause if it had NoExecute.
     """
     features = controller.features
     if pod.deletion_timestamp:
