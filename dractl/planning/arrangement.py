@@ -75,8 +75,10 @@ class _Arranger:
         self.dead_ends: set[tuple[int, tuple[_Amounts, ...]]] = set()
 
     def _room(self, landscape: Landscape, node: str) -> _Amounts:
-        """Return the devices and resources that a node has for the pods of the search. Each amount
-        is at least as large as the amount that the pods already on the node take.
+        """Return the amounts of devices and resources that a node has for the pods of the search.
+
+        No amount is smaller than what the pods of the search that run on the node take, so that
+        they always fit where they are.
         """
         counts = Counter(device.driver for device in landscape.free_devices(node))
         room = landscape.use_of(node, frozenset(landscape.units)).room

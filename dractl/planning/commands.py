@@ -74,9 +74,11 @@ def _wait_for_end(step: Step) -> str:
 
 
 def _wait_for_new_pod(step: Step) -> list[str]:
-    """Return the commands that wait until the new pod has its node, or commands that list the pods.
+    """Return the commands that wait until the new pod has its node, or commands that list the pods
+    if the owner's status counts no ready pods.
 
-    `kubectl rollout status` would also wait for replicas that do not run in any case.
+    `kubectl rollout status` is not used, since it would also wait for replicas that do not run even
+    without the move.
     """
     namespace, pod = step.pod
     kind, _, name = (step.owner or "//").split("/", 2)

@@ -155,8 +155,8 @@ class Landscape:
         return self._fitting[client.kind]
 
     def _exclude(self, pod: Pod) -> Scheduler:
-        """Return the cluster without ``pod`` if the pod's own labels, terms or claim may prevent
-        its placement.
+        """Return the scheduler of the cluster without ``pod`` if the pod's own labels, terms or
+        claim may prevent its placement; otherwise return the scheduler of the cluster as it is.
 
         An existing claim binds a pod to its node, and is deallocated when the pod is gone
         (pkg/controller/resourceclaim/controller.go syncClaim).
@@ -305,9 +305,8 @@ class Landscape:
     ) -> list[tuple[Unit, ...]]:
         """Return the smallest sets of units whose departure may make a pod fit on a node.
 
-        The sets have at most ``limit`` pods and consist of ``allowed`` units, and no set contains
-        another. If the pod is refused for a reason that the counts do not reflect, every set may
-        help.
+        The sets consist of ``allowed`` units with at most ``limit`` pods. No set contains another,
+        unless the counts do not show why the pod is refused: any set may help then.
         """
         blockers = self._rank_blockers(client, node, allowed)
         hidden = self.may_fit(client, node, layout)
@@ -422,7 +421,9 @@ def _take(room: dict[str, int], pod: Pod) -> None:
 
 
 def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
-    """Return False if a resource that the first client requests is too small for all clients."""
+    """Return False if a resource that the first client requests, or the number of pods that the
+    node may run, is too small for all clients together.
+    """
     if room.get(_PODS, len(clients)) < len(clients):
         return False
     return all(
@@ -436,7 +437,9 @@ def _has_room(room: Mapping[str, int], clients: Sequence[Client]) -> bool:
 
 
 def _count_by_driver(place: Place, published: frozenset[DeviceID]) -> dict[str, int]:
-    """Count the devices of a node for demands that only one driver can meet, by driver."""
+    """Count by driver the devices that the demands of a place need, for demands that only published
+    devices of one driver can meet.
+    """
     counts: dict[str, int] = {}
     for demand in place:
         drivers = {device.driver for device in demand.devices}
@@ -514,8 +517,8 @@ def _is_met(place: Place, held: frozenset[DeviceID]) -> bool:
 
 
 def _are_met_together(clients: Sequence[tuple[Place, ...]], held: frozenset[DeviceID]) -> bool:
-    """Return False if the devices are too few for several pods together, in every combination of
-    their places.
+    """Return False if all devices of the pods' places together are too few, even if each pod is
+    placed where it needs the fewest.
     """
     devices: set[DeviceID] = set()
     count = 0

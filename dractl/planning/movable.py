@@ -143,7 +143,9 @@ class Protection:
         return tuple(DisruptionBudget(raw, key) for key, raw in objects.items())
 
     def _by_budget(self, pod: Pod) -> str:
-        """Return the eviction API's objection to an eviction (EvictionREST.Create)."""
+        """Return why the eviction API refuses to evict a pod because of a budget; "" if it does not
+        (EvictionREST.Create).
+        """
         if pod.phase == "Pending":
             return ""  # canIgnorePDB
         budgets = [budget for budget in self.budgets if budget.selects(pod)]
@@ -177,11 +179,12 @@ class Protection:
         return f"backoffLimit {job.backoff_limit} of Job {name} is used up: it would fail"
 
     def _by_claims(self, pod: Pod) -> str:
-        """Name the claim that keeps a pod on its node: a claim with other users stays allocated
-        there.
+        """Return why a claim keeps a pod on its node, or makes the result of a move unknown; "" if
+        no claim does.
 
-        pkg/controller/resourceclaim/controller.go syncClaim deallocates a claim when the last pod
-        of its reservedFor is gone; until then, the claim binds new pods to its node.
+        A claim with other users stays allocated: pkg/controller/resourceclaim/controller.go
+        syncClaim deallocates a claim when the last pod of its reservedFor is gone. Until then, the
+        claim binds new pods to its node.
         """
         for reference in pod.claim_references:
             if not reference.claim_name:
@@ -205,7 +208,7 @@ class Protection:
 
     def _find_inconsistent_claim(self, pod: Pod) -> str:
         """Return the inconsistency of a pod's claims, which makes the result of its eviction
-        unknown.
+        unknown; "" if there is none.
         """
         for name in sorted(pod.claim_names):
             claim = self.state.claim((pod.key[0], name))

@@ -58,7 +58,7 @@ def find_plan(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Find out which pods have to move so that all pods of ``subject`` fit."""
-    # A plan cordons nodes, and a cordon is a change of a Node object.
+    # A plan cordons nodes by changing Node objects, which an input of slices alone lacks.
     subject = replace(subject, state=add_nodes_of_slices(subject.state))
     return _Planner(subject, features, options, progress).find()
 
@@ -202,8 +202,8 @@ class _Planner:
         return _Outcome(unseen=unseen if pods > MAX_MOVES else "", is_unproven=prover.failures > 0)
 
     def _find_best(self, search: Search, prover: Prover, moves: int, ends: int) -> _Success | None:
-        """Return the cheapest proven candidate of one size that the remaining work suffices to
-        find.
+        """Return the cheapest proven candidate of one size that is found before the work is used
+        up; None if there is none.
         """
         best: _Success | None = None
         tried: set[frozenset[object]] = set()
@@ -222,8 +222,8 @@ class _Planner:
         return best
 
     def _cost(self, candidate: Candidate) -> tuple[int, ...]:
-        """Return a sort key for candidates: the priority of the work that they end, how much work
-        is lost, and its age.
+        """Return a sort key for candidates: the highest priority of their pods, the work that a
+        restart of the pods loses, and for how long the pods that lose much have run.
         """
         units = [departure.unit for departure in candidate]
         pods = [pod for unit in units for pod in unit.pods]

@@ -133,7 +133,9 @@ def _mark(scheduler: Scheduler, departure: Departure) -> Scheduler:
 def _match_placements(
     before: Scheduler, departure: Departure, result: SimulationResult
 ) -> ProvenDeparture | None:
-    """Return the departure if exactly its pods have moved, and to the planned nodes."""
+    """Return the departure with its nodes if exactly its pods have moved, and to the planned nodes;
+    otherwise return None.
+    """
     keys = departure.unit.keys
     existing = before.state.objects("Pod").keys() - set(keys)
     placements = [(key, node) for key, node in result.placements if key not in existing]

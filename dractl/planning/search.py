@@ -64,7 +64,7 @@ class _Item(Struct, frozen=True, eq=False):
     """The index of the pod in the unit."""
 
     forbidden: str = ""
-    """The node that the pod has to leave to others."""
+    """The node that a pod leaves and to which it must not return; "" for a pod that waits."""
 
 
 class _Agenda(Struct, frozen=True):
@@ -174,7 +174,7 @@ class Search:
     def _free_nodes(self, item: _Item, layout: Layout) -> frozenset[str]:
         """Return the nodes where a pod fits without changes, or may fit because pods have moved."""
         if item.unit is not None and item.unit.workload is None:
-            return frozenset()  # nothing recreates it
+            return frozenset()  # nothing recreates a bare pod
         touched = layout.touched
         untouched = self.landscape.fits_now(item.client) - touched
         nodes = self.landscape.nodes_for(item.client)
@@ -222,7 +222,7 @@ class Search:
         return [(node, units) for _, _, node, units in options]
 
     def _may_fail(self, units: Sequence[Unit], evictions: Counter[WorkloadKey | None]) -> bool:
-        """Return True if no Job fails when it loses these units after the earlier evictions."""
+        """Return True if the loss of ``units``, after the earlier evictions, makes no Job fail."""
         failures = evictions + Counter(unit.workload for unit in units)
         return all(failures[job] <= limit for job, limit in self.failures_left.items())
 

@@ -73,7 +73,8 @@ def _count_ready_pods(proven: ProvenDeparture, workload: WorkloadKey | None) -> 
 def _list_other_nodes(proven: ProvenDeparture) -> frozenset[str]:
     """Return the further nodes that kube-scheduler may choose for the new pods.
 
-    A later step can still be carried out if a pod goes to one of them, unless it needs that node.
+    If a pod goes to one of these nodes, every later step that does not need this node can still be
+    carried out.
     """
     nodes: set[str] = set()
     for pod, target in zip(proven.departure.unit.pods, proven.nodes, strict=True):
