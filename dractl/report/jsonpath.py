@@ -170,7 +170,7 @@ def _meets(condition: Filter, entry: Any, root: Any) -> bool:
     compare = _OPERATORS[condition.operator]
     try:
         return bool(left and rights) and compare(left[0], rights[0])
-    except TypeError:  # a number and a text
+    except TypeError:  # a number cannot be compared with a text
         return False
 
 

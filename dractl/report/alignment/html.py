@@ -28,8 +28,8 @@ STYLE = """
 
 
 def alignment_section(alignments: Sequence[Alignment]) -> Iterator[str]:
-    """Yield the alignments of one subject: a table of its levels and the best ones, and the
-    pairs.
+    """Yield the alignments of one subject, each as a table of its levels and of the best possible
+    levels, and a list of the pairs of devices.
     """
     for alignment in alignments:
         quality = escape(describe_quality(alignment))
@@ -53,8 +53,8 @@ def alignment_section(alignments: Sequence[Alignment]) -> Iterator[str]:
 
 
 def _level_cells(word: str, levels: Mapping[str, int]) -> str:
-    """Return the cells of a row: a word, a mark for each pair, and the number of pairs at each
-    level.
+    """Return the cells of a row: ``word``, a mark for each pair of devices, and the number of pairs
+    at each level.
     """
     marks = "".join(
         f'<i class="{level}" title="{level}"></i>' * count for level, count in levels.items()

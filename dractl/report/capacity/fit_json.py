@@ -13,7 +13,7 @@ from dractl.report.capacity.fit_report import FitReport
 
 
 def free_devices_json(devices: StrandedDevices) -> dict[str, Any]:
-    """Return free devices that make no further copy."""
+    """Return stranded devices, which no further copy can use, as a plain value."""
     return {
         "driver": devices.driver,
         "pcieRoot": devices.pcie_root,

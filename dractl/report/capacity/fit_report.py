@@ -27,13 +27,13 @@ class FitReport(Struct, frozen=True):
     by_node: Mapping[str, Sequence[Reason]]
     """The obstacles of the next copy on each node, by the name of the node."""
     aligned: AlignedCounts | None = None
-    """The number of copies by alignment; None for a subject without one."""
+    """The number of copies by alignment; None if the subject has no alignment."""
     replicas: int | None = None
     """The number of copies that the user requested."""
 
     @property
     def is_unknown(self) -> bool:
-        """True if whether another copy fits depends on values that no source shows."""
+        """True if values that no source shows decide whether another copy fits."""
         return any(reason.is_unknown_machine for reason in self.stops)
 
     @property

@@ -33,9 +33,9 @@ from dractl.report.capacity.text import (
 )
 from dractl.report.page import bullets, page, table, texts
 
-_MAX_SEPARATE_NODES = 60  # with more nodes than this, equal ones share a card
-# If there are still too many, nodes with the same numbers share a card, and the others are only
-# counted
+_MAX_SEPARATE_NODES = 60  # with more nodes than this, equal nodes share a card
+# The maximum number of cards. If nodes that share cards by _alike need more, nodes with the same
+# numbers of devices share a card, and nodes beyond the maximum are only counted.
 _MAX_CARDS = 300
 _LETTERS = {
     "copy": ("+", "a copy fits here"),
@@ -143,9 +143,9 @@ def change(
     taken: frozenset[str],
     about: str = "",
 ) -> str:
-    """Return the page with the cluster before and after a change. ``stocks`` has its devices by
-    heading, with the state after the change last. ``taken`` are the devices that the subject of the
-    change gets in that state.
+    """Return the page with the cluster before and after a change. ``stocks`` has the devices of
+    each state by its heading, and the state after the change comes last. The devices ``taken`` are
+    those that the subject of the change gets.
     """
     last = list(stocks.values())[-1]
     pictures = [
@@ -331,8 +331,8 @@ def _by_driver(rows: Iterable[DeviceRow]) -> Iterable[list[DeviceRow]]:
 def _driver(
     rows: Sequence[DeviceRow], taken: frozenset[str], first: DeviceRow | None, *, named: bool
 ) -> str:
-    """Return the devices of one driver at one root. If a node has several drivers, add the word for
-    these devices (gpu, nic).
+    """Return the devices of one driver at one root. If ``named``, since the node has several
+    drivers, begin with the word for these devices (gpu, nic).
     """
     driver = rows[0].id.driver
     name = (

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Cells = tuple[str, ...]
 
 _OUT = ("tainted", "incomplete", "stale", "gone")
-_MAX_SEPARATE_ROWS = 40  # with more rows than this, equal ones are merged
+_MAX_SEPARATE_ROWS = 40  # with more rows than this, equal rows are merged
 _MAX_LISTED = 12
 _MODEL = 12  # minimum number of columns for a model's name
 _HOLDERS = 20  # columns that are reserved for holders before models get any
@@ -109,8 +109,8 @@ def _inventory_lines(
 def _drop_empty_columns(
     lines: list[Cells], by: str, sort_by: str | None
 ) -> tuple[Cells, list[Cells]]:
-    """Return the head and the lines, without columns of zeros and without a column that ``by``
-    repeats.
+    """Return the head and the lines without columns of zeros, and without the column for drivers or
+    models if ``by`` already groups the lines by it.
     """
     head: Cells = (
         *(by.upper(), "DRIVER", "MODEL", "DEVICES", "FREE", "HELD"),
@@ -472,12 +472,14 @@ def _describe_most(answer: Fit, most: MaxCopies) -> str:
 
 
 def _open(most: MaxCopies, unbounded: str) -> str:
-    """Return the proven upper bound, if the maximum itself is not proven."""
+    """Return a clause with the proven upper bound; ``unbounded`` if no bound is proven."""
     return unbounded if most.bound is None else f"none reaches more than {most.bound}"
 
 
 def describe_aligned_counts(aligned: AlignedCounts) -> Iterator[str]:
-    """Yield lines on the aligned copies that placing in order misses, and on a better request."""
+    """Yield lines on copies with unknown alignment, on a choice of devices that aligns more copies
+    than kube-scheduler's, and on a constraint that aligns all copies.
+    """
     if aligned.unknown:
         yield (
             f"  the alignment of {aligned.unknown} is unknown: their slices name neither a PCIe"

@@ -94,8 +94,8 @@ def _contents(explanations: Sequence[Explanation]) -> Iterator[str]:
 
 
 def _group(group: Group) -> Iterator[str]:
-    """Yield a box with the sentences of the text report, and a bar: pods on nodes, pods that fit,
-    and the rest.
+    """Yield a box with the sentences of the text report, and a bar with the share of pods that are
+    on nodes and of further pods that fit.
     """
     sentences = explain_groups.sentences(group)
     good = explain_groups.is_good(group)
@@ -162,7 +162,7 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
     for s in stages:
         heading = s.heading or f"request {s.request}"
         first = heading != last
-        most = max(s.kept, 1) if first else most  # the other devices are of other kinds
+        most = max(s.kept, 1) if first else most  # s.of counts devices of other kinds, too
         bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
         count = cell(
             str(s.kept) if first and s.kept else f"{s.kept} of {s.of}",
@@ -200,8 +200,8 @@ def _picture(e: Explanation) -> Iterator[str]:
 
 
 def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
-    """Group the devices by their place. Not every driver publishes the NUMA node of its devices, so
-    it is taken from their root.
+    """Group the devices by PCIe root, or by NUMA node if they have no root. The heading of a root
+    names the NUMA nodes that any of its devices publishes, since not every driver publishes them.
     """
     places: dict[str, list[DeviceStatus]] = {}
     for device in devices:

@@ -155,7 +155,7 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
-    """Yield the conditions under which a node of a serving machine serves."""
+    """Yield the conditions under which a node of a machine serves the subject."""
     conditions: dict[str, list[str]] = {}
     for answer in answers:
         if answer.explanation.fits:

@@ -19,8 +19,9 @@ def to_text(matrix: Matrix, canvas: Canvas, release: str) -> str:
     """Return a table of machines and subjects, in blocks of subjects if it is wider than the
     canvas.
 
-    A cell is ``✓``, ``✓*`` if the machine serves only under conditions, with the number of stranded
-    devices if there are any, or the code of the first reason, after ``?`` if nothing is decided.
+    A cell is ``✓`` if the machine serves the subject, or ``✓*`` if it does so only under
+    conditions; the number of stranded devices follows if there are any. Any other cell is the code
+    of the first reason, after ``?`` if it is unknown whether the subject fits.
     """
     subjects = [subject.title for subject in matrix.subjects]
     cells = [

@@ -11,10 +11,11 @@ from dractl.explain.reasons.headline import Clauses
 _ROOM = 77  # columns of the first line without its mark
 _JOINT = re.compile(r"; | (?=\((?:[^()]|\([^()]*\))*\)(?:$|;|,| \())|: (?!\d)")
 _BUT = ", but "
-"""The joint before a cause that does not follow from the main clause."""
+"""The words before a cause that restricts the main clause instead of explaining it."""
 _SUBCLAUSE = re.compile("and |but |which |whose ")
 _COMMA = re.compile(rf", (?={_SUBCLAUSE.pattern})")
-# Number of words from which a text before a colon is a clause, not a name such as ``request gpu``
+# A text before a colon is a clause if it has at least this number of words; a shorter text is a
+# name such as ``request gpu``.
 _CLAUSE = 4
 _REQUEST_OF_CLAIM = re.compile(
     r"claim \S+, (sub)?request \S+"
@@ -34,7 +35,9 @@ def lines(e: Explanation) -> list[str]:
 
 
 def _add_count(line: str, e: Explanation) -> str:
-    """Return a line with ``; 3 things are in the way on gpu-1``, unless there is only one."""
+    """Return a line with ``; 3 things are in the way on gpu-1`` at its end if there are several
+    obstacles.
+    """
     if len(e.obstacles) < 2:
         return line
     nodes = e.obstacles[0].nodes
@@ -59,7 +62,7 @@ def obstacle_lines(e: Explanation) -> list[str]:
 
 
 def split_clauses(told: Clauses) -> list[str]:
-    """Return the lines of a sentence that consists of parts."""
+    """Return the lines of a sentence, given in parts."""
     lead, cause, others = told.lead, told.cause, [other.lstrip("; ") for other in told.others]
     whole = lead + told.joint + cause + "".join(told.others)
     if len(whole) <= _ROOM and (lead or not others):

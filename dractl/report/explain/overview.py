@@ -123,7 +123,8 @@ class _Row(Struct, frozen=True):
 def _rows(
     answers: Sequence[Explanation], columns: _Columns, canvas: Canvas, now: float | None
 ) -> Iterator[_Row]:
-    # The answers directly above the next row that have the same first fix, and their pods.
+    # How many answers since the last row of a fix have the same first fix, and how many pods these
+    # answers stand for.
     same = pods = 0
     for number, e in enumerate(answers, 1):
         yield _Row(tuple(_subject(e, columns, canvas, now)))
@@ -159,9 +160,9 @@ def _subject(e: Explanation, columns: _Columns, canvas: Canvas, now: float | Non
 def _fix(
     fix: Fix, subjects: int, pods: int, columns: _Columns, canvas: Canvas, *, most: bool = False
 ) -> _Row:
-    """Return the row of a fix. The row says how many of the pods that wait for the fix fit after it
-    (``most`` if no other fix helps more). If this is unknown, the row says how many subjects the
-    fix is for.
+    """Return the row of a fix. The row says how many of the pods that wait for the fix fit after
+    it. If this is unknown, the row says how many subjects the fix is for. ``most`` is True for a
+    fix that helps the most pods.
     """
     whom = f" for {'both' if subjects == 2 else f'all {subjects}'}" if subjects > 1 else ""
     if fix.relief is not None:

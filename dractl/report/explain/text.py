@@ -168,7 +168,9 @@ def _obstacles(e: Explanation, canvas: Canvas) -> Iterator[str]:
 
 
 def _names_node(e: Explanation, node: str) -> bool:
-    """Return True unless the headline names nodes and this one is not among them."""
+    """Return True if the headline is about ``node``: it names this node, or it names no node and
+    the nodes do not have mixed causes.
+    """
     first = e.reasons[0] if e.reasons else None
     return first is None or (first.code != "mixed" and (not first.nodes or node in first.nodes))
 
@@ -395,7 +397,8 @@ def _fixes(fixes: Sequence[Fix], canvas: Canvas, how: str) -> Iterator[str]:
         if len(text) <= room:
             yield f"{left}{text:<{room}}  {place}"
             continue
-        # A longer text gets the whole width, and the nodes follow at its end.
+        # A text that is too long for the room beside the nodes gets the whole width, and the nodes
+        # follow at its end.
         *lines, last = _wrap(text, canvas.width - 5)
         for line in lines:
             yield left + line
@@ -507,7 +510,7 @@ def _alignment(e: Explanation, canvas: Canvas) -> Iterator[str]:
 def _request(e: Explanation, allocated: AllocatedDevice) -> str:
     """Return the claim and the request; an extended resource is named as in the pod."""
     claim = allocated.claim.rpartition("/")[2]
-    # The scheduler makes another claim for extended resources
+    # The claim that the scheduler makes for extended resources is not among the pod's claims.
     is_claim_of_pod = claim in e.subject.pod_claims.values()
     return (
         not is_claim_of_pod and e.subject.extended.get(allocated.request)

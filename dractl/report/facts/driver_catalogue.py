@@ -117,7 +117,9 @@ class _Blanks(dict[str, str]):
 
 
 def _meaning(row: RefusalFact, driver: str) -> str:
-    """Return the first clause of an entry, without the parts that need a pod."""
+    """Return the first clause of an entry's meaning, with an ellipsis for values that only a pod
+    has.
+    """
     return row.meaning[0].format_map(_Blanks(driver=driver, node="the node"))
 
 

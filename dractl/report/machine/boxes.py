@@ -210,8 +210,8 @@ class _Maker:
         )
 
     def _labels_of_two(self, items: Iterable[Box | Card | Counted]) -> tuple[str, ...]:
-        """Return the labels of the devices, if only two of them are compared; empty if more
-        devices, or all, are compared.
+        """Return the labels of the compared devices if they are only two of the devices in
+        ``items``; otherwise return an empty tuple.
         """
         cards = [card for item in items for card in _cards(item)]
         among = [card.label for card in cards if card.device.bdf in self._endpoints]

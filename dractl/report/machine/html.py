@@ -54,7 +54,7 @@ h3, h4, h5 { display: inline; }
 }
 """
 
-# Distances by the two addresses.
+# Shows how far each device is from the one that the reader points at, by the addresses of both.
 _SCRIPT = """
 const levels = JSON.parse(document.getElementById("levels").textContent);
 const devices = [...document.querySelectorAll(".device")], rows = [...document.querySelectorAll("tr[data-bdf]")];

@@ -136,7 +136,7 @@ def _legend(
     publication: Publication,
     canvas: Canvas,
 ) -> list[str]:
-    """Return the meaning of each label, and the published name of its device if that is another."""
+    """Return the meaning of each label, and the published name of its device if that differs."""
     gpus = {gpu.bdf: gpu for gpu in machine.gpus}
     rows = []
     for device in devices:

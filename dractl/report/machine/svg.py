@@ -21,7 +21,7 @@ WIDTH = 548  # width of a NUMA node's box
 _PAD, _GAP = 16, 8
 _HEAD = 26  # a box's title
 _LINE = 16
-_UNEQUAL = 1.5  # a second column is drawn if its content fills half of its height
+_UNEQUAL = 1.5  # two columns if all boxes together are this many times as high as the highest box
 _MIN_BOX_WIDTH = 160  # minimum width of a box, at any depth
 # An average character's width at 12 px (mono: 11 px), in a wide font
 _BOLD, _PLAIN, _MONO = (8.0, 6.9, 6.7)
