@@ -1,6 +1,6 @@
-"""Changes after which a subject fits: made from its causes, each proven by another attempt.
+"""Changes after which a subject fits: made from its causes, each proven in the changed cluster.
 
-:mod:`makers` has the makers of candidates by cause; importing the modules below registers them.
+:mod:`makers` is the registry of functions that make candidates; the imports below fill it.
 """
 
 from dractl.explain.fixes import (  # noqa: F401

@@ -144,7 +144,7 @@ class JointSearch:
                 yield further
 
     def _isolate(self, plan: Plan, others: Sequence[Demand]) -> FixProblem | None:
-        """Return the problem without the other obstacles; None if the subject fits then."""
+        """Return the problem with the other obstacles lifted; None if the subject fits then."""
         base, written = self.problem.case, plan.trial
         isolated = isolate(self.oracle, base, written.state, others, plan.nodes)
         if isolated.conclusion.fits:
@@ -156,7 +156,7 @@ class JointSearch:
     def _is_for(self, demand: Demand, candidate: Candidate) -> bool:
         """Decide whether a candidate may be one part of a fix.
 
-        If a request has no devices at all, only their driver can correct that.
+        Only changes up to ``Preference.RESTORE`` can bring devices to a request that has none.
         """
         if candidate.features is not None or not self.accepts(candidate):
             return False
@@ -166,7 +166,7 @@ class JointSearch:
     def _correct(
         self, plan: Plan, problem: FixProblem, candidate: Candidate, others: Sequence[Demand]
     ) -> Plan | None:
-        """Return the plan with a correction; None if it uncovers further obstacles."""
+        """Return the plan with a correction; None if it is not enough, or if nobody can make it."""
         base = self.problem.case
         try:
             state = apply(plan.trial.state, candidate.trial)

@@ -151,7 +151,7 @@ class _MissingReference(Struct, frozen=True):
 
 
 def _rename_field(problem: FixProblem, missing: _MissingReference) -> Candidate:
-    """Refer to a template as a template, not as a claim, or to a claim as a claim."""
+    """Move the name to the field for the kind of object that has it: a claim, or a template."""
     kind = next(kind for kind in _FIELD_BY_KIND if kind != missing.kind)
     field = _FIELD_BY_KIND[kind]
     kept = {key: value for key, value in missing.entry.items() if key != missing.field}

@@ -34,7 +34,7 @@ class Outlook(Struct, frozen=True):
     why: str = ""
     """The reason why the pod would not run."""
     behind: bool = False
-    """True if only pods ahead in the queue prevent it."""
+    """True if only pods ahead in the queue keep the pod from running."""
 
 
 def predict_outlook(
@@ -231,7 +231,7 @@ def _is_unrelated(problem: FixProblem, key: Key) -> bool:
 def _side_effects(
     problem: FixProblem, candidate: Candidate, simulation: SimulationResult
 ) -> list[str]:
-    """Name the other pods that end unexpectedly, and those that run before the subject."""
+    """Name the other pods that end unexpectedly, and the pods that run before the subject."""
     changes = (*candidate.trial, *candidate.changes)
     targets = {change.target for change in changes if not isinstance(change, Create)}
     ended = [

@@ -241,7 +241,7 @@ class _DeletionOrder(Struct, frozen=True):
     pods: Sequence[Raw]
     """The active pods, in the order of their deletion."""
     count: int
-    """The number of pods that have to be deleted so that all victims are."""
+    """The number of pods that have to be deleted until no victim remains."""
     costs: Mapping[str, int]
     """The deletion costs with which victims have to be marked, by the name of the pod."""
 

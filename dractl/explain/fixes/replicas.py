@@ -47,7 +47,7 @@ def lower_count_everywhere(problem: FixProblem) -> Iterator[Candidate]:
 def _lower_count(
     problem: FixProblem, ref: RequestRef, count: int, replicas: Sequence[Key]
 ) -> Candidate | None:
-    """Lower a request's count in a template to the largest with which all its pods fit."""
+    """Lower a request's count in a template to the largest with which all replicas fit."""
     editable = problem.editable_request(ref)
     if editable is None or editable.part.amount != count:
         return None

@@ -181,9 +181,9 @@ _COMMON_WORDS = {"com", "org", "io", "net", "ai", "dev", "example", "k8s", "clas
 def _is_plausible_class(cause: ClassMissing, name: str) -> bool:
     """Return whether the user may have meant this class when naming a missing one.
 
-    If a driver installs the missing class, the user probably means a class that somebody made for
-    this driver. The driver's other classes are for other kinds of devices (``gpu.nvidia.com`` and
-    ``mig.nvidia.com``). Otherwise both names share a distinctive word.
+    If a driver installs the missing class, only classes that others made for the driver are
+    plausible: its own (``gpu.nvidia.com``, ``mig.nvidia.com``) are for different devices. Otherwise
+    a class is plausible if it is the only one, or shares a distinctive word.
     """
     if cause.driver:
         return name in cause.substitutes
@@ -200,7 +200,7 @@ def _distinctive_words(name: str) -> set[str]:
 def _class_is_empty(problem: FixProblem, cause: SelectorFalse) -> bool:
     """Return whether no device of the cluster belongs to the request's class.
 
-    Only then may the user have meant another class, which stands for another kind of device.
+    If some device does, the user hardly meant another class, which is for other devices.
     """
     return not any(
         stage.kept

@@ -161,7 +161,7 @@ def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candida
 def _roll_out(
     problem: FixProblem, cause: OldReplicas, name: str, marks: Mapping[str, Patch], position: int
 ) -> Candidate:
-    """Set a strategy that ends an old replica first: any of the replicas with equal rank."""
+    """Set a strategy that ends an old replica first, whichever of equal rank that is."""
     strategy = set_strategy(problem, cause.owner.replace(" ", "/", 1), END_FIRST_STRATEGY)
     return Candidate(
         f"set maxSurge to 0 and maxUnavailable to 1 in {cause.owner}",

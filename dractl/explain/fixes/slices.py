@@ -40,7 +40,7 @@ _MAX_NAMED_NODES = 5  # maximum number of nodes that a title names
 # The annotation that a fix adds to the slice that it keeps: the scheduler retries pods after this
 # update, but not after the deletion of the other slices
 _DELETED_ANNOTATION = "deleted-duplicates"
-# Slices created for a trial, since a slice can announce any number of slices
+# A slice can announce any number of slices, so a trial creates at most this many.
 _MAX_CREATED_SLICES = 128
 
 
@@ -65,8 +65,8 @@ def _repairs(problem: FixProblem, pool: Pool) -> Iterator[Candidate]:
     """Yield the repairs for the cause of a pool."""
     cause = pool.cause
     if isinstance(cause, PoolIncomplete) and pool.slices:
-        # If the counts of request and cluster disagree (kubernetes#141117), those of the whole
-        # cluster are used.
+        # The scheduler's count of slices may differ from the cluster's (kubernetes#141117), so the
+        # larger one is used.
         published = max(int(cause.have or 0), len(pool.newest_slices))
         missing_count = max(int(cause.want or 0) - published, 1)
         if missing_count <= _MAX_CREATED_SLICES:
