@@ -60,7 +60,7 @@ class RequestDemand(ClaimDemand, frozen=True):
         return self.edit_spec(trial, edit_value)
 
     def put(self, trial: Trial, field: Sequence[str | int], new: object) -> Trial:
-        """Return the trial in which a field of the request has another value."""
+        """Return the trial in which a field of the request has the value ``new``."""
         return self.edit_request(
             trial, lambda request, value: set_in(value, (*request.path, *field), new)
         )
@@ -231,7 +231,7 @@ class Count(RequestDemand, frozen=True):
     stage = 8
 
     count: int
-    """0 for all devices."""
+    """The number of devices; 0 for all devices."""
     constraints: tuple[ClaimDemand, ...] = ()
     """The constraints that this number of devices does not meet, if there are several."""
 
@@ -266,8 +266,8 @@ class SharedAttribute(ClaimDemand, frozen=True):
         return set_in(value, (*claim.path, "constraints"), others)
 
     def _is(self, constraint: Constraint) -> bool:
-        """Decide whether a constraint is this demand's, even if some of its requests have been
-        dropped.
+        """Decide whether a constraint is the one of this demand, even after some of its requests
+        were dropped.
         """
         names = tuple(constraint.requests)
         is_part = bool(names) and set(names) <= set(self.requests)

@@ -77,7 +77,9 @@ class Demand(Struct, frozen=True):
     passes: ClassVar[bool] = False
     """True if time alone may remove the obstacle, since somebody holds the wanted devices."""
     is_before_nodes: ClassVar[bool] = False
-    """True if it ends the scheduler's attempt before any node is looked at."""
+    """True if the demand, when it is not met, ends the scheduler's attempt before any node is
+    looked at.
+    """
 
     @property
     def object(self) -> str:
@@ -86,7 +88,7 @@ class Demand(Struct, frozen=True):
 
     @property
     def hides(self) -> bool:
-        """True if it hides other demands until it is corrected."""
+        """True if the demand hides other demands until it is corrected."""
         return False
 
     @property

@@ -250,8 +250,8 @@ class _Search:
         return self.scheduler.survey(verdict.node, verdict.claims)
 
     def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
-        """Return how far a node is from a fit; a condition of the pod that other nodes meet counts
-        more.
+        """Return how far a node is from a fit. A condition of the pod counts more if other nodes
+        meet it.
         """
         return sum(
             8 if self._is_met_elsewhere(demand, node) else demand.remoteness for demand in demands
@@ -274,7 +274,9 @@ class _Search:
         return False
 
     def _filter_demands(self, trial: Trial, nodes: tuple[str, ...]) -> tuple[Demand, ...]:
-        """Return the demands that fail in filters: each round lifts them and filters again."""
+        """Return the demands that fail in filters. Each round lifts the demands that it finds, so
+        that the next round can find others.
+        """
         demands: list[Demand] = []
         if trial.question.kind in ("ResourceClaim", "ResourceClaimTemplate"):
             return ()

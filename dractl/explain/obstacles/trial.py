@@ -32,7 +32,9 @@ class Trial(Struct, frozen=True):
     question: Question
 
     def edit_pod(self, edit: Callable[[Raw], Raw]) -> "Trial":
-        """Return the trial with another spec of the pod; for a claim it stays the same."""
+        """Return the trial with an edited spec of its pod; the same trial if its subject is a
+        claim.
+        """
         if self.question.kind in CLAIMS:
             return self
         value = self.question.value
@@ -199,7 +201,7 @@ def append_entries(value: Raw, path: Path, *further: Raw) -> Raw:
 
 
 def set_in(value: Raw, path: Path, new: Any) -> Raw:
-    """Return an object with another value at a path."""
+    """Return an object with the value ``new`` at a path."""
     return edit_in(value, path, lambda _: new)
 
 
