@@ -70,7 +70,7 @@ class CountersShort(HeldByOthers, frozen=True, kw_only=True):
 
     @property
     def holders_clause(self) -> str:
-        return ""  # the brief sentence names it already
+        return ""  # the brief sentence names the holders already
 
 
 class CapacityMissing(RequestCause, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     nearest: str | None = None
     """A similar attribute that the devices publish."""
     devices: tuple[str, ...] = ()
-    """The devices that lack it."""
+    """The devices that lack the attribute."""
     publish: int = 0
     """The number of devices that publish it."""
     of: int = 0

@@ -67,7 +67,9 @@ def delete_by_force(pod: str) -> NextStep:
 
 
 def retry_prefix(new: bool) -> str:
-    """Return the beginning of a step for a case in which waiting may be enough."""
+    """Return the beginning of a step, which asks to wait first if the subject is ``new``; "" if it
+    is not.
+    """
     return "ask again in a few seconds; if nothing has changed by then, " if new else ""
 
 

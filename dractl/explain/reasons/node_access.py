@@ -42,7 +42,7 @@ _SYSTEMS = (
 
 
 def find_system(os_image: str) -> NodeSystem | None:
-    """Return the system of a node if it has no shell for steps on it; None for any other system."""
+    """Return the system of a node if it is one without a shell; None for any other system."""
     return next((system for system in _SYSTEMS if system.mark in os_image), None)
 
 

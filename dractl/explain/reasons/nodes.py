@@ -159,8 +159,8 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
     tolerates: tuple[str, ...] = ()
     """Tolerations of the pod that resemble the taint but do not match it."""
     claim_tolerates: tuple[str, ...] = ()
-    """Tolerations of its requests that have the key of the taint; they apply to devices, not to
-    nodes.
+    """Tolerations of the pod's requests that have the key of the taint; they apply to devices, not
+    to nodes.
     """
 
     @property

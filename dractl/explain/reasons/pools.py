@@ -33,7 +33,8 @@ class NoSlicesForDriver(RequestCause, frozen=True, kw_only=True):
     none_known: bool = False
     """True if the input has no ResourceSlice at all."""
     listed: bool = False
-    """True if the cluster has none; False if the input may lack the slices of the cluster."""
+    """True if the cluster has no ResourceSlice; False if the input may lack the cluster's slices.
+    """
 
     def facts(self) -> Facts:
         return {

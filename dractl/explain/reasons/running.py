@@ -827,8 +827,8 @@ def _finalizers_clause(finalizers: tuple[str, ...]) -> str:
 
 
 def _finalizer_steps(finalizers: tuple[str, ...], asked: AskedObject) -> Iterator[NextStep]:
-    """Yield the step for the owner of a finalizer, since no deletion removes the pod before, not
-    even by force.
+    """Yield the step for the owner of a finalizer, since the pod stays until the finalizer is
+    removed, even after a deletion by force.
     """
     for finalizer in finalizers[:1]:
         yield NextStep(
@@ -970,7 +970,7 @@ class Stuck(Cause, frozen=True, kw_only=True):
     reported: str = ""
     """The kubelet's message about the pod."""
     forgotten: tuple[ForgottenClaim, ...] = ()
-    """The pod's claims that its status no longer names, if its kubelet needs that."""
+    """The pod's claims that its status no longer names, although its kubelet needs the names."""
     plugins: tuple[PluginState, ...] = ()
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""

@@ -295,13 +295,13 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
-    """The class that maps a similar resource, or else a class for devices of the same vendor, which
-    does not map this resource.
+    """The class of the similar resource, or the class of this resource if ``is_mapped``. Otherwise
+    a class for devices of the same vendor that maps no resource.
     """
     nearest: str | None = None
     """A similar resource."""
     is_mapped: bool = False
-    """True if the class maps the resource; the mapping has no effect while the gate is off."""
+    """True if ``device_class`` maps this resource, which has no effect while the gate is off."""
     gate_off: bool = False
     """True if the gate DRAExtendedResource is off."""
 

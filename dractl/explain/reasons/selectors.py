@@ -35,7 +35,7 @@ class SelectorFalse(RequestCause, frozen=True, kw_only=True):
     part: str | None = None
     """The part of the selector that is false on all of the devices."""
     of_class: bool = False
-    """True if the selector is one of the class."""
+    """True if the selector belongs to the class, False if it belongs to the request."""
     attribute: str | None = None
     capacity: str | None = None
     values: tuple[str, ...] = ()
