@@ -1,5 +1,5 @@
 """Explains the scheduler's verdict by reasons, per node and per device. It also finds fixes, and
-proves each one by another allocation.
+proves each one by a simulation.
 
 from dractl.cluster import ClusterState
 from dractl.explain import Explainer, find_subjects

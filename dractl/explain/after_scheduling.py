@@ -251,8 +251,8 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
     pod, now = placed.pod, read_time(placed.state)
     deadline = parse_timestamp(pod.deletion_timestamp)
     failure = newest_event(placed.events, ("FailedKillPod", "FailedUnMount", "FailedUnmount"))
-    # The kubelet reports the end after its claims are unprepared: pkg/kubelet/kubelet.go
-    # SyncTerminatingPod.
+    # The kubelet reports that a pod has ended only after it has unprepared the pod's claims:
+    # pkg/kubelet/kubelet.go SyncTerminatingPod.
     drivers = () if pod.has_ended else placed.drivers
     return running.Stuck(
         nodes=placed.nodes,
@@ -272,9 +272,10 @@ def _deletion_cause(placed: PlacedPod) -> Cause:
 
 
 def _find_forgotten_claims(placed: PlacedPod) -> tuple[running.ForgottenClaim, ...]:
-    """Return the allocated claims that were made for a pod and that its status does not name.
+    """Return the allocated claims that were made for a pod and that its status does not name; none
+    if the node's kubelet does not need the names.
 
-    The controller names no claim of a pod that is being deleted (kubernetes
+    The claim controller writes no names into the status of a pod that is being deleted (kubernetes
     pkg/controller/resourceclaim/controller.go syncPod).
     """
     pod = placed.pod
@@ -390,8 +391,8 @@ def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
 
 
 def _explain_start(placed: PlacedPod, why: str, is_of_runtime: bool) -> Refusal | None:
-    """Return the meaning of the container runtime's words; None if the words are the kubelet's or a
-    driver's.
+    """Return the explanation of the container runtime's words; None if no entry explains them, or
+    if the words are the kubelet's or a driver's.
     """
     return explain_runtime_words(why, _make_refused_pod(placed)) if is_of_runtime else None
 
@@ -559,7 +560,9 @@ def _make_refused_pod(placed: PlacedPod, driver: str = "", claim: str = "") -> R
 
 
 def _explain_failure(placed: PlacedPod, failure: kubelet.PrepareFailure) -> Refusal | None:
-    """Return the meaning of a failure, which the words of the kubelet or of a driver describe."""
+    """Return the explanation of the words of the kubelet or a driver about a failure; None if no
+    entry explains them.
+    """
     refused = _make_refused_pod(placed, failure.driver, failure.claim)
     if failure.answer == "unregistered":
         return None
@@ -720,7 +723,7 @@ def _fault_text(fault: OpaqueFault) -> str:
 
 
 def _readiness_cause(placed: PlacedPod) -> Cause | None:
-    """Return a device that its driver calls not ready, or a probe that a container fails."""
+    """Return the cause if a driver calls a device not ready, or if a container fails a probe."""
     for claim in placed.claims:
         for device in Claim(claim.value).reported_devices:
             ready = device.condition("Ready")
@@ -756,7 +759,7 @@ def _node_readiness_cause(placed: PlacedPod) -> Cause | None:
 
 
 def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
-    """Return the cause for a kubelet that has been silent about a pod for longer than its current
+    """Return the cause if the kubelet has been silent about a pod for longer than the pod's current
     step takes.
     """
     pod, now = placed.pod, read_time(placed.state)

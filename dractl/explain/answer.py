@@ -184,11 +184,11 @@ class Fix(Struct, frozen=True):
     steps: tuple[Command, ...] = ()
     """The commands that apply the fix."""
     by_hand: str | None = None
-    """The owner of the manifest that has to be changed, if no command can do it."""
+    """The owner of the manifest that a person has to change, if no command can apply the fix."""
     relief: Relief | None = None
     """The pods that wait for the same fix, if there are several."""
     parts: tuple[str, ...] = ()
-    """Its corrections, if it corrects several obstacles."""
+    """The titles of the corrections that the fix consists of, if it corrects several obstacles."""
 
     @property
     def effects(self) -> str:
@@ -333,7 +333,7 @@ class SchedulerAnswer(Struct, frozen=True):
     profile: str
     """The ConfigMap with its profile."""
     allocates_claims: bool | None
-    """None: not known."""
+    """Whether the scheduler allocates claims; None if that is not known."""
     claims: str
     gangs: str
     quota: str
@@ -471,15 +471,15 @@ class Explanation(Struct, frozen=True):
 
     @property
     def is_driver_at_fault(self) -> bool:
-        """True if a driver publishes nothing on nodes that it should serve. Steps that make it run
-        then come before fixes that give up the demand.
+        """True if a driver publishes nothing on nodes that it should serve. Steps that make the
+        driver run then come before fixes that give up the demand.
         """
         return any(reason.code == "driver-absent" for reason in self.reasons)
 
     @property
     def unchecked(self) -> bool:
         """True if a node fits, but a plugin or scheduler that dractl does not simulate may refuse
-        it. There is no search for fixes then.
+        it. dractl then searches for no fixes.
         """
         stopped = bool(self.reasons) and self.reasons[0].code in ("node-filter", "other-scheduler")
         return stopped and any(node.verdict in ("allocatable", "undecided") for node in self.nodes)

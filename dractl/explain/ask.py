@@ -57,7 +57,7 @@ class Address(Struct, frozen=True):
     """The name of an object as a user writes it."""
 
     word: str | None
-    """The word for its kind; None if there is none."""
+    """The word for its kind; None if the address has none."""
     name: str
     namespace: str | None
     """The namespace in the address, else the current one; None means every namespace."""
@@ -207,7 +207,7 @@ def _match_name(state: ClusterState, kind: str, name: str, namespace: str | None
 def _pods_of(state: ClusterState, workload: Question) -> Iterator[Question]:
     """Yield the pending pods of a workload.
 
-    The pod that its template makes comes first if the workload has no pods, or cannot create some.
+    If the workload has no pods, or cannot create some, the pod that its template makes comes first.
     """
     owned = _prefer_pending(_pods_of_owner(state, workload.kind, workload.key))
     if count_missing_pods(state, workload.kind, workload.key) or not owned:
@@ -323,7 +323,8 @@ def _concerns_dra(
 ) -> bool:
     """Return True if a pod has claims or wants an extended resource that DRA provides.
 
-    DRA provides it if a class maps it, or if one of the ``published`` drivers has such devices.
+    DRA provides a resource if ``resources`` has it, or if it is the implicit resource of a class.
+    Resources of the ``published`` drivers count, too, even if no class maps them.
     """
     if pod.claim_references:
         return True

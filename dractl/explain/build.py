@@ -209,8 +209,8 @@ def _surveys_to_show(case: Case, findings: Sequence[NodeFindings]) -> list[tuple
 
 
 def _withhold_allocation(node: NodeAnswer) -> NodeAnswer:
-    """Return an allocatable node as undecided and without its devices, since they are not
-    certain.
+    """Return a node as undecided and without its devices if it is allocatable, since the devices
+    are not certain; return any other node unchanged.
     """
     return (
         replace(node, verdict="undecided", allocation=()) if node.verdict == "allocatable" else node
@@ -263,9 +263,10 @@ def next_steps(
     """Return the next steps for the causes of an answer, underlying causes first, with the steps
     ``then`` among them.
 
-    If there are fixes, only causes that no change of objects could remove have steps.
+    If there are fixes, only the steps of causes that no change of objects can remove are returned.
     """
-    # While a pod does not exist, no object shows the steps for its other causes.
+    # If the pods cannot be created, only that cause has steps: no object shows the others before a
+    # pod exists.
     causes = [cause for cause in causes if isinstance(cause, PodsNotCreated)] or causes
     explained = {cause.driver for cause in causes if isinstance(cause, PluginFault)}
     causes = [

@@ -15,7 +15,9 @@ from dractl.views import Pod
 def judge_cluster_autoscaler(
     state: ClusterState, pod: Pod, settings: ClusterAutoscaler | None, words: ExpectedNode | None
 ) -> ExpectedNode:
-    """Answer for a pod for which no node is coming; ``words`` are its events about the pod."""
+    """Return the answer of Cluster Autoscaler for a pod for which no node is coming; ``words`` is
+    the answer that its events about the pod give.
+    """
     limit = (
         (None if settings is None else find_claim_limit(settings))
         or _find_nomination(pod)

@@ -342,8 +342,8 @@ def _name_underlying_cause(diagnosis: Diagnosis, conclusion: Conclusion) -> Conc
 
 
 def _begins_headline(underlying: Cause) -> bool:
-    """Return True if a cause may begin the headline. A misread value may do so only if it
-    decides.
+    """Return True if a cause may begin the headline. A value that a driver has misread may do so
+    only if it decides whether the subject fits.
     """
     return not isinstance(underlying, DeviceContradiction) or underlying.decides
 

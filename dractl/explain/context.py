@@ -99,10 +99,10 @@ class Case(Struct, frozen=True):
         return drivers_of_class(value) if value is not None else frozenset()
 
     def false_part(self, expression: str, devices: Sequence[DeviceID]) -> str | None:
-        """Return the part of an expression that no device meets.
+        """Return the part of an expression that no device meets; None if there is none.
 
-        If one part decided the evaluation on all devices, it is this part. Otherwise it is the
-        first condition that no device meets, even without the other conditions.
+        If one part decided the evaluation on all devices, it is that part. Otherwise it is the
+        first condition that is false on every device when it is evaluated alone.
         """
         program = self.scheduler.compile_selector(expression)
         if not program.ok:

@@ -74,11 +74,11 @@ class Options(Struct, frozen=True):
     release_assumed: bool = False
     """True if neither the user nor the input names the release."""
     node: str | None = None
-    """The only node that the answer is about."""
+    """The only node that the answer is about; None for all nodes."""
     fixes: int = 8
     """The number of fixes to look for."""
     depth: int = 0
-    """The number of corrections that are already applied in this state."""
+    """The number of corrections that have already been applied to the cluster."""
     notes: tuple[str, ...] = ()
     """Notes that every answer has."""
     attempt_notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Options(Struct, frozen=True):
     gate_evidence: tuple[GateEvidence, ...] = ()
     """Objects that prove that gates are on although they are off by default."""
     settled: bool = False
-    """True in a cluster whose answer no unknown value changes."""
+    """True if no unknown value can change the answer in this cluster."""
 
 
 class Explainer:
@@ -238,9 +238,10 @@ class Explainer:
     def _settle(
         self, inquiry: Inquiry, result: InquiryResult
     ) -> tuple[InquiryResult, "_OtherInquiry | None"]:
-        """Return the result, with the unknown values if they decide it.
+        """Return the result, with the unknown values as its doubt if they decide it.
 
-        If another cluster gives the answer for all values, also return the inquiry in that cluster.
+        If a cluster with rewritten selectors gives the answer for all values, also return the
+        inquiry in that cluster; otherwise None.
         """
         if self.options.settled or not has_unknown_values(self.state):
             return result, None
@@ -451,7 +452,7 @@ class Explainer:
 
 
 class _OtherInquiry(Struct, frozen=True):
-    """An inquiry in another cluster."""
+    """An inquiry in a cluster with rewritten selectors, with the explainer of that cluster."""
 
     explainer: Explainer
     inquiry: Inquiry
@@ -464,8 +465,8 @@ class _OtherInquiry(Struct, frozen=True):
 
 
 def _mark_doubted(diagnosis: Diagnosis) -> tuple[Case, tuple[NodeFindings, ...]]:
-    """Return the case without the surveys of undecided nodes, and the findings that mark these
-    nodes.
+    """Return the case without the surveys of undecided nodes, and the findings with these nodes
+    marked as undecided.
     """
     case, findings, doubt = diagnosis.case, diagnosis.found, diagnosis.attempted.doubt
     if doubt is None:

@@ -34,7 +34,8 @@ def funnel(
     false_part: Callable[[str, Sequence[DeviceID]], str | None],
     nodes: Mapping[tuple[int, str], int] = _NO_NODES,
 ) -> tuple[FunnelStage, ...]:
-    """Return a line for each request, and one for each stage that is a selector or drops devices.
+    """Return a line for each request, one for each selector of the request, and one for each other
+    stage that drops devices. The selector of the class has no line.
 
     ``false_part`` returns the part of a selector that devices do not meet. ``nodes`` has the number
     of nodes with devices of a request's class, as :func:`count_nodes` returns it.

@@ -45,8 +45,8 @@ class Inquiry(Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """True if the scheduler still has work to do: the claim is not allocated or deleted, and
-        the pod has no node.
+        """True if the scheduler still has work to do: the pod is pending, or the claim is neither
+        allocated nor being deleted.
         """
         if self.claim is None:
             return self.question.pod.is_pending
@@ -172,8 +172,9 @@ def _lacks_objects(state: ClusterState) -> bool:
 
 
 def _can_compare_devices(scheduler: Scheduler, entry: PreEnqueueResult) -> bool:
-    """Return True if devices can be compared for a pod, and if an object that seems absent is not
-    just unreadable.
+    """Return True if devices can be compared for a pod.
+
+    They cannot be compared if an object that seems absent may only be unreadable.
     """
     rights = scheduler.state.rights
     waits = any(not claim.allocated for claim in entry.claims)
@@ -190,10 +191,9 @@ def release_stale_allocation(
     scheduler: Scheduler, inquiry: Inquiry, answer: InquiryResult
 ) -> tuple[ClusterState, Inquiry] | None:
     """Return the cluster without an allocation that only blocks the pod, and the inquiry in that
-    cluster.
+    cluster; None if there is no such allocation.
 
-    The scheduler itself removes such an allocation, and a note says so. Return None if there is
-    none.
+    The scheduler itself removes such an allocation, and a note of the inquiry says so.
     """
     question = inquiry.question
     claim = answer.attempt.claim_to_deallocate(question.view.uid) if answer.compares else None

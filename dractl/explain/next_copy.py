@@ -18,7 +18,7 @@ from dractl.views import Pod
 def question_of_copy(fit: Fit) -> Question:
     """Return the question about the next copy of a subject."""
     pod = Pod(fit.subject.copy(fit.fits + 1))
-    # A notice of fit names another scheduler; the question is about kube-scheduler.
+    # fit answers for kube-scheduler, and names another scheduler only in a notice.
     spec = {key: value for key, value in pod.spec.items() if key != "schedulerName"}
     return Question("Pod", pod.key, {**drop_uid(pod.raw), "spec": spec})
 
@@ -43,7 +43,7 @@ def mark_undecided(fit: Fit, features: Features) -> Fit:
 
 
 def may_fit(explanation: Explanation | None) -> bool:
-    """Return True if a copy whose attempt fails may fit, because the attempt does not know all
+    """Return True if a copy may fit although its attempt fails, since the attempt does not know all
     values of the devices.
     """
     return explanation is not None and (explanation.fits or explanation.verdict == "undecided")

@@ -130,7 +130,9 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
 
 
 def _open_nodes_first(cause: Cause, closed: set[str]) -> Cause:
-    """Return a cause about devices with its nodes sorted; nodes without other causes come first."""
+    """Return a cause about devices with its nodes sorted: nodes that do not refuse the pod come
+    first.
+    """
     if not cause.refs or not closed.intersection(cause.nodes):
         return cause
     return replace(cause, nodes=tuple(sorted(cause.nodes, key=lambda name: name in closed)))

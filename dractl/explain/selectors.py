@@ -78,8 +78,11 @@ def misfit(devices: Devices, condition: str, lost: Sequence[DeviceID]) -> Misfit
 def _attribute_with_value(
     devices: Devices, program: Program, reference: Lookup, lost: Sequence[DeviceID]
 ) -> str | None:
-    """Return the attribute that an unknown one probably means now, since drivers rename attributes:
-    the only one that has, on a device, the string in the condition.
+    """Return the attribute that has probably replaced an unknown one, since drivers rename
+    attributes.
+
+    It is the only attribute that has the condition's string on some of the devices; None if there
+    is no such attribute, or more than one.
     """
     if reference.kind != "attributes":
         return None

@@ -25,7 +25,7 @@ from dractl.simulation.unknown_values import (
 
 
 class OtherCluster(Struct, frozen=True):
-    """A cluster with rewritten conditions."""
+    """A cluster in which the conditions of selectors on unknown values are rewritten."""
 
     scheduler: Scheduler
     rewriter: SelectorRewriter
@@ -47,7 +47,7 @@ class Settlement(Struct, frozen=True):
     """The outcome of an attempt where values are unknown."""
 
     doubt: NotKnownOfMachine | None = None
-    """The values that decide it."""
+    """The unknown values that decide the attempt; None if no unknown value does."""
     cluster: OtherCluster | None = None
     """The cluster whose answer holds for all values; None for the cluster of the attempt itself."""
 
@@ -55,11 +55,11 @@ class Settlement(Struct, frozen=True):
 class Bounds:
     """The bounds of a verdict in a cluster with described machines.
 
-    An attempt is made again where no condition on an unknown value counts. If the subject does not
-    fit there, it fits for no value. An unknown value is absent from the slices, so most selectors
-    that read it fail. A selector that is true because of the absence proves nothing: the attempt is
-    made again where such selectors match no device. If the subject fits there, it fits for every
-    value.
+    An unknown value is absent from the slices, so most selectors that read it fail. Another attempt
+    is made in a cluster in which no condition on an unknown value counts: if the subject does not
+    fit there, it fits for no value. A selector can also be true because a value is absent, which
+    proves nothing. So an attempt is made in a cluster in which such selectors match no device: if
+    the subject fits there, it fits for every value.
     """
 
     def __init__(self, state: ClusterState, features: Features) -> None:
@@ -70,7 +70,9 @@ class Bounds:
         self._target = Target(features.release, features.on)
 
     def settle(self, inquiry: Inquiry, result: InquiryResult) -> Settlement:
-        """Return the outcome of an attempt for all values."""
+        """Return whether unknown values decide an attempt, and the cluster whose answer holds for
+        all values.
+        """
         attempt, reads = result.attempt, self._reads(result)
         if not reads:
             return Settlement()
@@ -114,7 +116,7 @@ class Bounds:
 
     @cached_property
     def _guarded(self) -> OtherCluster:
-        """The cluster in which no device without a value meets a condition on it."""
+        """The cluster in which no device meets a condition on a value that it lacks."""
         return self._rewrite(make_guard_rewriter(self._names, self._target))
 
     def _rewrite(self, rewriter: SelectorRewriter) -> OtherCluster:

@@ -70,7 +70,7 @@ _DRIVER_MARKS = (
 )  # words in the names of drivers' DaemonSets and of their namespaces
 _JOB_FINALIZERS = ("batch.kubernetes.io/job-tracking",)
 _DAEMON_SET = "DaemonSet"  # its pods run on different nodes, never in each other's way
-_OCCUPANCY = (DeviceInUse, AllNeedsFree, CountersShort)  # causes that end when holders let go
+_OCCUPANCY = (DeviceInUse, AllNeedsFree, CountersShort)  # causes that end with the holders
 _ROLLOUT_FIELDS = ("maxSurge", "maxUnavailable")
 MAX_NODES_COMPARED = 8  # the maximum number of nodes with one label that are compared
 
@@ -98,7 +98,7 @@ def root_causes(
     causes = tuple(cause for diagnose in diagnoses for cause in diagnose(case, findings, ranked))
     causes = (*find_contradictions(case, ranked), *causes)
     faults = tuple(find_plugin_faults(case, findings))
-    if faults:  # these causes are more precise than the cause that a driver is absent
+    if faults:  # a fault of the plug-in is a more precise cause than DriverAbsent
         causes = (*faults, *(cause for cause in causes if not isinstance(cause, DriverAbsent)))
     # In an eviction loop, holders end and are recreated: waiting for them does not help.
     if any(isinstance(cause, EvictionLoop) for cause in causes):

@@ -160,7 +160,7 @@ def blocks_every_node(cause: Cause, findings: Sequence[NodeFindings]) -> bool:
 
 
 def _is_worse_off(node: NodeFindings, cause: Cause) -> bool:
-    """Return True if the node fails the same requests at an earlier stage than the cause."""
+    """Return True if the node stops the cause's requests at an earlier stage than the cause."""
     return any(
         other.refs == cause.refs and other.progress < cause.page.progress for other in node.causes
     )

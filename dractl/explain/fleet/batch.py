@@ -22,10 +22,10 @@ from dractl.objects import Raw
 from dractl.program import program_name
 from dractl.views import Pod
 
-# Fixes whose relief is counted, beginning with the fixes that most pods wait for
+# The maximum number of fixes whose relief is counted; fixes for the most pods come first
 MAX_FIXES_COUNTED = 12
 _KINDS_OF_NODES = ("Node", "ResourceSlice", "DeviceTaintRule")
-MAX_REPLICAS_PLACED = 1000  # replicas with one answer that are placed together
+MAX_REPLICAS_PLACED = 1000  # maximum number of replicas with one answer placed together
 # Fields that differ between replicas of one workload, and do not affect the nodes where they can
 # run.
 _REPLICA_FIELDS = ("hostname", "nodeName")

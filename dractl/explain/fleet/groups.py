@@ -58,11 +58,11 @@ class Group(Struct, frozen=True):
     """The number of pods of a gang that start together or not at all."""
     undecided: bool = False
     domain: str = ""
-    """The topology domain (``key=value``) in which they fit, if a constraint keeps them
+    """The topology domain (``key=value``) in which the gang fits, if a constraint keeps its pods
     together.
     """
     waits: str = ""
-    """The cause that keeps all pods from starting, if it is another than too few pods that fit."""
+    """The cause that keeps all pods from starting; "" if there is none, or if too few pods fit."""
     across: GangAlignment | None = None
     """The alignment of the pods that have a node: their rails and NVLink domains."""
 
@@ -248,8 +248,8 @@ def _explain_group(
 
 
 def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
-    """Return the cause, other than too few pods that fit, that keeps a whole gang from starting;
-    empty if there is none.
+    """Return the cause that keeps a whole gang from starting; empty if there is none, or if the
+    cause is that too few pods fit.
     """
     key = namespace, Pod(pod).name
     causes = explainer.group(Question("Pod", key, pod)).causes
@@ -263,7 +263,8 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
 def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[Reason, ...]:
     """Return why the next pod stays pending, in the cluster with the pods that fit.
 
-    The pods after it are not there, so nothing is said of the size of their gang.
+    The cluster lacks all pods after the next one, so a reason about the size of their gang is left
+    out.
     """
     if placement.pending is None:
         return ()
@@ -273,7 +274,7 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[R
         for key, value in pending.metadata.items()
         if key not in ("uid", "ownerReferences")
     }
-    placing = ("nodeName", "schedulerName")  # the count is about kube-scheduler's placing
+    placing = ("nodeName", "schedulerName")  # fields that would keep kube-scheduler from the pod
     spec = {key: value for key, value in pending.spec.items() if key not in placing}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))

@@ -436,7 +436,9 @@ class MachineCluster:
 def _compatible_labels(
     alternatives: Iterable[tuple[RequiredLabel, ...]],
 ) -> tuple[RequiredLabel, ...]:
-    """Return the first alternatives, as many as one node can meet together."""
+    """Return the labels of the alternatives that one node can meet together. If two alternatives
+    exclude each other, the earlier one counts.
+    """
     values: dict[str, str | None] = {}
     compatible: list[RequiredLabel] = []
     for labels in alternatives:

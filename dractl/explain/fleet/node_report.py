@@ -196,9 +196,9 @@ def device_statuses(
 
 
 def _shortages(scheduler: Scheduler, devices: Devices, name: str) -> dict[DeviceID, str]:
-    """Return the devices that no claim holds and no claim can get, each with the reason.
+    """Return the devices of a node that no claim holds and no claim can get, each with the reason.
 
-    Other devices use their counters, or their gate is off.
+    Other devices have used up the counters that they need, or their gate is off.
     """
     node = scheduler.nodes.get(name)
     if node is None:
