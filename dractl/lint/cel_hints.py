@@ -88,14 +88,16 @@ _FILE = re.compile(r"[\w./-]+\.(cel|txt|ya?ml|json)")
 
 
 def hint_for_program(program: Program, target: Target) -> str | None:
-    """Return a hint for an expression that an API server of ``target`` rejects."""
+    """Return a hint for an expression that an API server of ``target`` rejects; None if there is
+    none, or if the expression compiles.
+    """
     if program.admission == "tooComplex":
         return hint_for_cost(program.text, target)
     return hint_for_issues(program.text, program.issues, target) if program.issues else None
 
 
 def hint_for_issues(written: str, issues: Sequence[Issue], target: Target) -> str | None:
-    """Return a hint for the first of the issues that has one."""
+    """Return a hint for one of the issues; None if none has one."""
     if any(issue.is_assignment for issue in issues):
         return "use == to compare values"
     return (
@@ -241,7 +243,9 @@ def _compare_quantities(written: str, sides: tuple[_Span, _Span], operands: Oper
 
 
 def _sides(written: str, offset: int | None) -> tuple[_Span, _Span] | None:
-    """Return the ranges of the two operands of the operator at ``offset``."""
+    """Return the ranges of the two operands of the operator at ``offset``; None if an operand is
+    missing.
+    """
     tokens = tokenize(written)
     at = next((i for i, token in enumerate(tokens) if token.start == offset), None)
     if not at or at + 1 >= len(tokens):
@@ -330,7 +334,9 @@ def _name_one(kind: str) -> str:
 
 
 def _release_that_accepts(written: str, target: Target) -> str | None:
-    """Return the gate or the release with which the expression compiles."""
+    """Return a sentence with the gate or the release that accepts the expression; None if no known
+    release accepts it.
+    """
 
     def compiles(release: str, **gates: bool) -> bool:
         try:

@@ -200,7 +200,9 @@ def _set_value(value: Any, path: Path, new: Any) -> Any:
 
 
 def _holder_of_homeless(violation: Violation) -> Path | None:
-    """Return the parent of an unknown field that cannot be moved elsewhere."""
+    """Return the parent of an unknown field that belongs nowhere else; None for any other
+    violation.
+    """
     return (
         violation.path[:-1]
         if violation.rule == "unknown-field" and violation.moved_to is None

@@ -48,7 +48,7 @@ class Api(Struct, frozen=True):
     type: str
     """The type of the cause."""
     field: str | None = None
-    """The field path, as the server spells it."""
+    """The field path, as the server spells it; None if the server names none."""
     message: str | None = None
     """The server's message, if the finding has a shorter one."""
 

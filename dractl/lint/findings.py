@@ -47,7 +47,9 @@ class Terms(Struct, frozen=True):
     config: Selection = Selection()
     """The selected rules and findings."""
     devices: TriedDevices | None = None
-    """The inventory on which selectors, constraints and capacities are tried."""
+    """The inventory on which selectors, constraints and capacities are tried; None if no devices
+    are known.
+    """
     assumed: bool = False
     """True if neither an option nor a setting names the release; a fix to another ``apiVersion`` is
     then not safe.

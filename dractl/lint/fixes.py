@@ -1,4 +1,4 @@
-"""Edits that fix findings, and the text after them."""
+"""Edits that fix findings, and the text after them. Functions return None without a fix."""
 
 import re
 from bisect import bisect_left, insort
@@ -184,7 +184,7 @@ def _guess_request(written: str, violation: Violation) -> str | None:
 
 
 def _guess_claim(document: Document, violation: Violation) -> str | None:
-    """Return the only claim of a pod, if no container names it."""
+    """Return the only claim of a pod; None if a container names it, or if the pod has several."""
     container = violation.path[:-4]  # the path without resources, claims, the index and the name
     if violation.rule != "PC-09" or len(violation.allowed) != 1 or len(container) < 2:
         return None
@@ -302,8 +302,8 @@ def _move_below_exactly(document: Document, path: Path) -> TextFix | None:
     """Return the fix that moves the fields of a request, which are next to its name as in v1beta1,
     one level deeper.
 
-    The fields must be consecutive, and follow ``exactly`` if the request has it. The first field
-    carries the fix for all of them.
+    The fields must be consecutive, and follow ``exactly`` if the request has an empty one. The
+    first field carries the fix for all of them.
     """
     holder = path[:-1]
     request = document.at(holder)

@@ -92,7 +92,7 @@ class _Lines:
 
     def spot(self, finding: Finding) -> tuple[str, int] | None:
         """Return how to place a comment (``in`` another comment, ``behind`` a line or ``above``
-        it), and the line.
+        it), and the line; None if no comment can be placed.
         """
         lines = [line for file, line in finding.lines if file == self._source.name]
         for line in (*lines, *(self._starts[line] for line in lines if line in self._starts)):

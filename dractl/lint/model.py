@@ -253,7 +253,7 @@ class Run:
 
     def device_class(self, name: str) -> Manifest | None:
         """Return the DeviceClass of that name: the last one in the run, or else the only one
-        elsewhere.
+        elsewhere; None if there is none.
         """
         classes = self.whole._classes
         if name not in classes:
@@ -271,8 +271,8 @@ class Run:
         return frozenset(name for name in names if self.device_class(name) is not None)
 
     def driver_of_class(self, name: str) -> str | None:
-        """Return the driver that every device of the class of that name has, if its selectors
-        require one.
+        """Return the driver that the selectors of a class require; None if they require none, or if
+        the class is unknown.
         """
         device_class = self.device_class(name)
         return self.driver_of(device_class.selectors) if device_class is not None else None
@@ -309,9 +309,7 @@ class Run:
         return tuple(pod for subject in self.subjects for pod in subject.pods)
 
     def driver_of(self, selectors: Iterable[Expression]) -> str | None:
-        """Return the driver that every device of a class has, if one of its selectors
-        requires it.
-        """
+        """Return the driver that one of the selectors requires; None if none requires a driver."""
         return next((driver for item in selectors if (driver := self.program(item).driver)), None)
 
     def program(self, expression: Expression) -> Program:
@@ -380,7 +378,8 @@ class Advice(Struct, frozen=True):
     key: bool = False
     """True if the finding is about the key, and not the value."""
     span: tuple[int, int] | None = None
-    """Code points inside the scalar at the path."""
+    """The range of the fault in the scalar at the path, in code points; None for the whole value.
+    """
     severity: Severity | None = None
     """The severity, if this case is less severe than the rule's own severity."""
     confidence: Confidence = "certain"

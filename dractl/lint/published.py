@@ -96,7 +96,9 @@ class KnownDriver(Struct, frozen=True):
         return row.since is not None and self._index(row.since) > self._index(self.at)
 
     def version_with_value(self, row: Row, value: str) -> str | None:
-        """Return the first version that has a value, if the judged one does not have it yet."""
+        """Return the first version that has a value if it is later than the judged version; else
+        None.
+        """
         since = row.values_since.get(value)
         return since if since is not None and self._index(since) > self._index(self.at) else None
 
@@ -226,7 +228,7 @@ def memories(driver: str) -> dict[str, int]:
 
 
 def driver(name: str | None) -> KnownDriver | None:
-    """Return a known driver, at its newest release."""
+    """Return a driver at its newest release; None if the driver is not known."""
     return drivers().get(name or "")
 
 
@@ -286,7 +288,9 @@ class RequestDevices(Struct, frozen=True):
         return self.compiled()
 
     def row(self, kind: str, name: str) -> Row | None:
-        """Return the driver's row for an attribute or capacity by its full name."""
+        """Return the driver's row for an attribute or capacity by its full name; None if the driver
+        has none.
+        """
         return self.driver.rows(kind).get(name)
 
     def narrow(self, selectors: Iterable[Program]) -> RequestDevices:
@@ -333,7 +337,7 @@ def _devices_of_class(run: Run, name: str) -> RequestDevices | None:
 
 def driver_at(run: Run, subject: Manifest, expression: Expression) -> str | None:
     """Return the driver whose devices a selector sees, according to the class itself, or to the
-    class of the request.
+    class of the request; None if the class requires no driver, or is unknown.
     """
     if subject.claim is None:
         return run.driver_of(subject.selectors)
@@ -608,7 +612,9 @@ def list_compared_devices(run: Run) -> Iterator[ComparedDevices]:
 
 
 def devices_after_selectors(run: Run, request: Request) -> RequestDevices | None:
-    """Return the devices of a request after its own selectors."""
+    """Return the devices of a request after its own selectors; None if its class or driver is
+    unknown.
+    """
     devices = devices_of_request(run, request)
     return devices and devices.narrow(run.program(item) for item in request.selectors)
 

@@ -35,7 +35,7 @@ resources.
 
 
 def concern(value: dict[str, Any]) -> Concern | None:
-    """Return the reason why a document matters to DRA, if it does.
+    """Return the reason why a document matters to DRA; None if it does not.
 
     ``claims``: it is of the group or of its kinds, contains a pod that uses claims, limits claims
     or the devices of a class by a quota, or is a driver's role. ``resources``: it holds a pod that

@@ -14,7 +14,9 @@ _STANDARD_PARTS = re.compile("kube|k8s|netes|resou")
 
 
 def qualify(name: object) -> str | None:
-    """Return the standard attribute that a name without domain was probably meant to be."""
+    """Return the standard attribute that a name without domain was probably meant to be; None for a
+    name that resembles none.
+    """
     near = nearest(name, STANDARD) if isinstance(name, str) and "/" not in name else None
     return f"{STANDARD_DOMAIN}/{near}" if near else None
 

@@ -182,7 +182,7 @@ def _value(item: ComparedDevices, side: RequestDevices) -> str | None:
 
 
 def _constant_value(item: ComparedDevices) -> str | None:
-    """Return the value if all devices of a matchAttribute have the same one."""
+    """Return the value that all devices of a matchAttribute have; None if they may differ."""
     values = {_value(item, side) for side in item.sides.values()}
     single = item.whole and len(values) == 1 and item.field == "matchAttribute"
     return values.pop() if single and not item.claim.binds_one(item.constraint) else None

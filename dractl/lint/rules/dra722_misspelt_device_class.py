@@ -97,7 +97,9 @@ def _class_references(run: Run) -> Iterator[tuple[Manifest, Path, str, str]]:
 
 @lru_cache(1024)
 def _guess_class(name: str) -> str | None:
-    """Return the one installed class that a name misspells, or whose first part the name lacks."""
+    """Return the installed class that a name misspells, or whose first part (``gpu.``) the name
+    lacks; None if there is none.
+    """
     if f"gpu.{name}" in classes():
         return f"gpu.{name}"
     near = [

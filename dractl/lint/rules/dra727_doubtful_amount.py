@@ -74,7 +74,9 @@ def check(run: Run) -> Found:
 
 
 def _explain_doubt(name: str, text: str) -> tuple[str, str] | None:
-    """Return the doubt about an amount of a capacity, and the possible intent."""
+    """Return the doubt about an amount of a capacity, and the possible intent; None for an amount
+    that is plausible.
+    """
     amount = quantity(text)
     if amount is None:
         return None  # the API server refuses the amount

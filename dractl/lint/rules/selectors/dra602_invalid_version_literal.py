@@ -72,7 +72,7 @@ def check(run: Run) -> Found:
 
 def _guess_version(text: str) -> str | None:
     """Return the version that semver makes of a text when normalizing, as NVIDIA's driver does with
-    its versions: 580.65.06 becomes 580.65.6.
+    its versions: 580.65.06 becomes 580.65.6. None if semver refuses the text.
     """
     try:
         return Version.parse_tolerant(text).text

@@ -115,7 +115,7 @@ def _advice(first: MustHold, second: MustHold) -> Advice:
 def _contradiction(
     run: Run, selectors: list[tuple[Manifest, Expression]]
 ) -> tuple[MustHold, MustHold] | None:
-    """Return the first two comparisons that have no value in common."""
+    """Return the first two comparisons that have no value in common; None if there are none."""
     if (
         sum(
             expression.text.count("==") + expression.text.count(" in ")

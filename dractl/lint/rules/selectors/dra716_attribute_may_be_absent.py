@@ -75,7 +75,9 @@ def _test(read: Read) -> str:
 
 
 def _guard(read: Read) -> Replacement | None:
-    """Return the fix: a test of the attribute before the condition that reads it."""
+    """Return the fix: a test of the attribute before the condition that reads it. None if the
+    lookup is not in one condition, or if the condition contains ``||``.
+    """
     lookup = read.lookup
     part = next(
         (
