@@ -43,7 +43,7 @@ class Outline(Struct, frozen=True):
     """The columns and path steps that are open at the end."""
     block: int | None
     """The column of the block scalar that is open at the end, to which lines with deeper
-    indentation belong.
+    indentation belong; None if none is open.
     """
 
     def value(self, *path: str | int) -> str | None:

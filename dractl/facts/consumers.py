@@ -61,7 +61,9 @@ class Consumer(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
         return [row for row in self.versions if _number(row.since) <= _number(version)][-1]
 
     def first(self, feature: str) -> Supported | None:
-        """Return the first version that accepts a field."""
+        """Return the first version that accepts a field; None if no version that was read accepts
+        it.
+        """
         return next((row for row in self.versions if feature in row.accepts), None)
 
 

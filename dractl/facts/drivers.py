@@ -23,9 +23,11 @@ class Row(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_on
     """The base of all rows."""
 
     since: str | None = None
-    """The first version of the driver to which the row applies."""
+    """The first version of the driver to which the row applies; None if it applies to the oldest
+    known one.
+    """
     removed: str | None = None
-    """The first version to which it no longer applies."""
+    """The first version to which the row no longer applies; None if there is no such version."""
     source: str = ""
     """The repository, the commit or tag, and the file; if it is empty, the source of the file of
     facts.
@@ -451,7 +453,7 @@ class Driver(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw
         return self.covers(self.changes[change], version)
 
     def limit(self, name: str, version: str | None) -> Limit | None:
-        """Return a limit that a version has."""
+        """Return the limit of this name; None if the version does not have it."""
         limit = self.limits.get(name)
         return limit if limit is not None and self.covers(limit, version) else None
 

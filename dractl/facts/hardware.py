@@ -103,7 +103,7 @@ def mig_tables() -> MigTables:
 
 
 def machine_room(name: str) -> Room | None:
-    """Return the documented room for pods of a machine."""
+    """Return the documented room for pods of a machine; None if no source has it."""
     table = pack.current().read("machines.json", Machines)
     return table.room.get(table.aliases.get(name, name))
 

@@ -36,7 +36,7 @@ def kind_of(name: str, parameters: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def kind_for(name: str, type_: str) -> str | None:
-    """Return the kind of parameters for a type of device."""
+    """Return the kind of parameters for a type of device; None if the facts have none."""
     return next(
         (
             kind

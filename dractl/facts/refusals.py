@@ -157,7 +157,7 @@ def match_words(
     words: str, facts: Iterable[RefusalFact], device_types: Iterable[str] = ()
 ) -> RefusalMatch | None:
     """Return the entry whose pattern matches last in the message; if several match at the same
-    place, the first of these entries.
+    place, the first of these entries. None if no entry explains the message.
 
     Go wraps an error from left to right, so the last part is the cause of the parts before it. An
     entry that is not general takes precedence over general ones.

@@ -65,7 +65,7 @@ def hardware() -> dict[str, tuple[str, ...]]:
 
 
 def word_of(driver: str) -> str | None:
-    """Return the word for the hardware of a driver, such as gpu or nic."""
+    """Return the word for the hardware of a driver, such as gpu or nic; None if there is none."""
     return next((word for word, drivers in hardware().items() if driver in drivers), None)
 
 

@@ -79,7 +79,9 @@ class World(Struct, frozen=True):
     """
 
     def find_config(self, kind: str, namespace: str, name: str) -> Member | None:
-        """Find a ConfigMap or a Secret; one that names no namespace matches any."""
+        """Find a ConfigMap or a Secret; one that names no namespace matches any. None if there is
+        none.
+        """
         rows = [
             member
             for delivery in self.deliveries

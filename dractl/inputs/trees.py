@@ -126,7 +126,7 @@ class TreeReader:
 
 def find_repository(folder: str) -> str | None:
     """Find the top of the repository that contains a folder, judging by the folder's path, which
-    may contain links.
+    may contain links. None if there is no repository.
     """
     top = os.path.abspath(folder)
     while not os.path.lexists(os.path.join(top, ".git")):

@@ -272,7 +272,9 @@ def _locate_objects(
 
 
 def strip_origin(value: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Return an object without the annotation that names its file, and the path of that file."""
+    """Return an object without the annotation that names its file, and the path of that file; None
+    in place of the path if there is no such annotation.
+    """
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict):

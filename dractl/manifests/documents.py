@@ -117,10 +117,10 @@ class Provenance(Struct, frozen=True):
     """The way in which a document was rendered, if it was rendered."""
 
     origin: str | None = None
-    """The template named by Helm's ``# Source:``."""
+    """The template named by Helm's ``# Source:``; None if Helm did not render the document."""
     rendered: str | None = None
     """The chart or the kustomization that it was rendered from; the file is then the source
-    template or resource, whose text differs.
+    template or resource, whose text differs. None if the document is as written.
     """
     variant: str | None = None
     """The values file of a further rendering of a chart; None for the first rendering."""
@@ -130,7 +130,7 @@ class Provenance(Struct, frozen=True):
     """
     world: str | None = None
     """The name of the cluster to which a GitOps controller applies the document, together with all
-    other objects of that world.
+    other objects of that world; None if none applies it.
     """
     embedding: Embedding | None = None
     """The string that contains the text of the document, if the text is not in a file of its
@@ -197,7 +197,7 @@ class Document:
 
     @property
     def origin(self) -> str | None:
-        """The template named by Helm's ``# Source:``."""
+        """The template named by Helm's ``# Source:``; None if Helm did not render the document."""
         return self.provenance.origin
 
     @property
@@ -217,7 +217,7 @@ class Document:
 
     @property
     def world(self) -> str | None:
-        """The cluster to which a GitOps controller applies the document."""
+        """The cluster to which a GitOps controller applies the document; None if none does."""
         return self.provenance.world
 
     @property

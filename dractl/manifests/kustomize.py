@@ -95,8 +95,8 @@ class Kustomizations:
         self._above: dict[str, tuple[Kustomization, ...]] = {}
 
     def naming(self, path: str) -> Kustomization | None:
-        """Return the nearest kustomization, in a file's folder or above it, that lists it as a
-        resource or as a patch.
+        """Return the nearest kustomization, in a file's folder or above it, that lists the file as
+        a resource or as a patch; None if there is none.
         """
         if path not in self._naming:
             self._naming[path] = self._kustomization_naming(path)
@@ -181,7 +181,7 @@ class Kustomizations:
 
     def refusal(self, folder: str, seen: frozenset[str] = frozenset()) -> str | None:
         """Return the reason not to build a kustomization: its own reason, or the reason of a
-        kustomization that it consists of.
+        kustomization that it consists of; None if it may be built.
         """
         kustomization = self.kustomization(folder)
         if kustomization is None or folder in seen:

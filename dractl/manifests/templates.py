@@ -29,7 +29,7 @@ _YTT = (
 
 def chart_of(path: str) -> str | None:
     """Return the chart that a file is a template of: the folder with a ``Chart.yaml`` next to the
-    file's ``templates/``.
+    file's ``templates/``; None for any other file.
     """
     folder = os.path.dirname(os.path.abspath(path))
     if "templates" not in folder:

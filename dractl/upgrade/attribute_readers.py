@@ -195,7 +195,7 @@ def findings(
 
 
 def _worst(uses: Sequence[Use]) -> Use | None:
-    """Return the use that loses the most; a use with a difference comes before one without."""
+    """Return the use that loses the most, or any use if none differs; None if there is no use."""
 
     def rank(use: Use) -> int:
         return LEVELS.index(use.difference.level) if use.difference is not None else len(LEVELS)

@@ -32,7 +32,7 @@ class Speaker(Struct, frozen=True):
     objects: tuple[str, ...]
     """The workloads that run it, and its slices."""
     source: str | None = None
-    """The source of the fact about the image."""
+    """The source of the fact about the image; None if the slices show the version."""
     read: str | None = None
     """The date of that fact."""
     speech: Speech | None = None

@@ -144,7 +144,9 @@ def _rewrite_selector(driver: str, first: Read, reads: Sequence[Read]) -> _Candi
 
 
 def _alias(driver: str, name: str) -> str | None:
-    """Return the name of an attribute in other versions of the driver, from the facts."""
+    """Return the name that an attribute has in other versions of the driver; None if the facts have
+    no other name.
+    """
     if driver not in known_drivers():
         return None
     catalogue = find_driver(driver)

@@ -67,18 +67,18 @@ class Finding(Struct, frozen=True, rename={"earlier": "before", "later": "after"
     fix: str | None = None
     """A change of the objects that corrects the problem, as an imperative."""
     source: str | None = None
-    """The source of the fact behind the finding."""
+    """The source of the fact behind the finding, if it depends on one."""
     date: str | None = None
     """The date on which that source was read."""
     reads: tuple[AttributeRead, ...] | None = None
     """The attributes and capacities that change and that the objects read."""
     earlier: str | None = None
-    """The answer of explain before the step."""
+    """The answer of explain before the step, if the finding has one."""
     later: str | None = None
-    """The answer of explain after the step."""
+    """The answer of explain after the step, if the finding has one."""
     edits: tuple[ObjectEdit, ...] | None = None
     """Changes of the objects that make them fit both before and after the step, each proven on both
-    sides.
+    sides; None if none is proven.
     """
 
 

@@ -355,7 +355,8 @@ def compare_outcomes(
 
 
 def _compare_devices(before: Outcome, after: Outcome) -> Divergence | None:
-    """Return the first difference between the devices of two outcomes on the same node.
+    """Return the first difference between the devices of two outcomes on the same node; None if
+    there is none.
 
     Nodes that a scheduler cannot tell apart count as the same node.
     """

@@ -49,7 +49,7 @@ class _Claim(Struct, frozen=True):
 
     target: Target
     references: Mapping[str, frozenset[str]]
-    """The names of requests, and of the alternatives of each."""
+    """The names of the alternatives of each request, by the name of the request."""
     constrained: Mapping[str, frozenset[str]]
     """The attributes in constraints, by the reference to the constrained request; "" for all
     requests.

@@ -87,8 +87,8 @@ def _unknown(
 
 
 def _releases_with_field(api_version: str, kind: str, path: Path, target: Target) -> str | None:
-    """Return, as a phrase, the other releases that have a field which is unknown in this
-    release.
+    """Return, as a phrase, the other releases that have a field which is unknown in this release;
+    None if there are none.
     """
     shapes = {release: schemas_of(release).kind(api_version, kind) for release in RELEASES}
     return _release_phrase(
@@ -220,7 +220,9 @@ def _list_versions(kind: str, served: tuple[str, ...], target: Target) -> str:
 
 
 def _kind_when(kind: str, target: Target) -> str | None:
-    """Return, as a phrase, the other releases that have a kind which this release lacks."""
+    """Return, as a phrase, the other releases that have a kind which this release lacks; None if
+    there are none.
+    """
     if kind in (
         "ResourceClass",
         "ResourceClaimParameters",

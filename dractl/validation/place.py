@@ -30,7 +30,7 @@ class Place(Struct, frozen=True, eq=False):
     """
     kind: Literal["field", "index", "key"] = "field"
     shown: str | None = None
-    """The server's spelling of a key that it shortens."""
+    """The server's spelling of a key that the server shortens; None for other keys."""
 
     def child(self, name: str, *inner: str) -> Place:
         """Return the field of that name, then the field inside it, and so on; the value is None if

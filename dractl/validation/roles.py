@@ -104,7 +104,9 @@ class RoleFault(Struct, frozen=True):
 
 
 def binding_of(value: Mapping[str, Any]) -> Binding | None:
-    """Return the role and the accounts that a RoleBinding or a ClusterRoleBinding binds."""
+    """Return the role and the accounts that a RoleBinding or a ClusterRoleBinding binds; None for
+    any other object.
+    """
     reference = mapping(value.get("roleRef"))
     kind, name = text(reference.get("kind")), text(reference.get("name"))
     if value.get("kind") not in BINDINGS or kind not in ROLES or not name:
@@ -249,7 +251,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _position(rules: Sequence[Rule], resource: str, verbs: Sequence[str] = ()) -> int | None:
-    """Return the index of the first rule that names a resource explicitly.
+    """Return the index of the first rule that names a resource explicitly; None if none does.
 
     If ``verbs`` is not empty, the rule must have one of them.
     """

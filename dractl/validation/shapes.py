@@ -28,7 +28,7 @@ class Mismatch(Struct, frozen=True):
     shape: Shape
     value: Any
     text: str | None = None
-    """The error of the shape's own decoder."""
+    """The error of the shape's own decoder; None if Go's usual message applies."""
     unknown: bool = False
     """True if the struct ``shape`` has no field with the name at the end of ``path``."""
 

@@ -37,11 +37,12 @@ class Violation(Struct, frozen=True):
     key: bool = False
     """True if the key at the path is at fault, and not its value."""
     offset: int | None = None
-    """The offset of the fault in the scalar at the path, in code points."""
+    """The offset of the fault in the scalar at the path, in code points; None for the whole value.
+    """
     allowed: tuple[str, ...] = ()
     """Values or names that the server would accept."""
     nearest: str | None = None
-    """The allowed value that was probably meant."""
+    """The allowed value that was probably meant; None if it is unclear."""
     issues: tuple[Issue, ...] = ()
     """Errors of a CEL expression, one by one."""
     detail: str | None = None

@@ -193,8 +193,8 @@ def _holders(root: Record, path: Path) -> Iterator[tuple[Shape, str | int]]:
 
 
 def _find_field(root: Record, path: Path, name: str) -> Path | None:
-    """Return the path of a known field with this name. The search begins in the innermost struct of
-    the path and the structs inside it, and continues with the outer ones.
+    """Return the path of a known field with this name; None if there is none. The search begins in
+    the innermost struct of the path and the structs inside it, and continues with the outer ones.
     """
     for depth, (holder, _) in reversed(list(enumerate(_holders(root, path)))):
         at = path[:depth]
