@@ -18,7 +18,7 @@ class Node(Struct, frozen=True, eq=False):
 
     id: int
     type: str
-    """The static type as cel-go prints it."""
+    """The static type of the sub-expression, as cel-go prints it."""
     offset: int
     """The place in the source, in code points."""
 
@@ -30,7 +30,7 @@ class Const(Node, frozen=True, eq=False):
     """A literal."""
 
     kind: str
-    """The name of its type."""
+    """The name of the literal's type."""
     value: Any
 
 

@@ -26,8 +26,8 @@ _Reader = Callable[[Frame, Rounds], Interval]
 
 
 def predicate_bounds(node: Node, parts: Parts) -> Bounds | None:
-    """Return the function that decides a predicate for a range of rounds; None if the predicate has
-    other parts than comparisons, logic, and operands with bounds.
+    """Return the function that decides a predicate for a range of rounds; None if the predicate
+    contains anything but comparisons, logic, and operands with bounds.
     """
     verdict = _verdict(node, parts)
     if verdict is None:
@@ -219,8 +219,8 @@ def _product(a: Interval, b: Interval) -> Interval:
 
 def _texts(a: Interval) -> Interval:
     low, high = map(str, a)
-    # Decimals are in the order of the numbers only where they have the same length. "-" is before
-    # all digits, and ":" is after them.
+    # Decimal strings are in the order of their numbers only if they have the same length. "-" is
+    # before all digits, and ":" is after them.
     return (low, high) if a[0] >= 0 and len(low) == len(high) else ("-", ":")
 
 

@@ -225,7 +225,7 @@ def _format_literal(call: Call) -> LocatedMessages:
 
 def _find_misfit(node: Node, kinds: set[str], deep: bool) -> Node | None:
     """Return the value whose type does not fit: the argument itself or, with ``deep``, a part of a
-    literal argument.
+    literal argument. None if all types fit.
     """
     if node.type.partition("(")[0] not in kinds:
         return node

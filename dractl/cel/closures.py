@@ -51,8 +51,8 @@ class Uncertain(Exception):
 
 
 Regions = Callable[[Frame, list[Any], int], list[tuple[range, bool]] | None]
-"""Divides the first rounds of a loop over sorted items by the result of a predicate; None if the
-rounds must be evaluated one by one.
+"""Divides the first rounds of a loop over sorted items into ranges in which a predicate has the
+same result; None if the rounds must be evaluated one by one.
 """
 
 

@@ -35,7 +35,7 @@ class Literal(Part, frozen=True):
     """A literal operand of a comparison, whose text is from ``start`` to ``end``."""
 
     kind: str
-    """The name of its type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and
+    """The name of the literal's type; ``quantity`` and ``semver`` for ``quantity("80Gi")`` and
     ``semver("1.2.3")``.
     """
     value: Any

@@ -127,7 +127,7 @@ class Estimated(Struct, frozen=True):
     cost: Range
     """The cost of the call, without the costs of its arguments."""
     size: Range | None = None
-    """The size of the result."""
+    """The size of the result; None if it is not known from the call alone."""
 
 
 _SCALARS = {

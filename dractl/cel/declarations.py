@@ -92,8 +92,8 @@ class Declarations(Struct, frozen=True):
         attribute = "dyn" if self.dynamic else "any"
         lines = [
             "name: kubernetes",
-            # No other built-in overload is included, since cel-go's are in the table. This one
-            # belongs to the extension "optional".
+            # This built-in overload belongs to the extension "optional". No other one is included,
+            # since the table has the overloads of cel-go.
             'stdlib: {include_functions: [{name: "_[_]"}]}',
             f"extensions: [{', '.join(extensions)}]",
             "variables:",

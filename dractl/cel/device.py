@@ -51,8 +51,9 @@ class View:
         self._capacity: Domains | None = None
 
     def fault(self, list_values: bool) -> str | None:
-        """Return the fault of the device itself, which makes every expression fail, even ``true``.
-        Upstream names one of the faulty attributes at random; this is the first by name.
+        """Return the fault of the device itself, which makes every expression fail, even ``true``;
+        None if the device has no fault. Upstream names one of the faulty attributes at random; this
+        is the first by name.
         """
         if self.device.is_plain:
             return None

@@ -249,7 +249,9 @@ class _Builder:
         return lambda f: _select(operand(f), name, open_)
 
     def _entry(self, operand: Node, name: str, test: bool) -> Run | None:
-        """Read ``device.attributes["domain"].name`` directly, without building the two maps."""
+        """Build the read of ``device.attributes["domain"].name`` without building the two maps;
+        None for any other expression.
+        """
         entry = _domain(operand)
         if entry is None or entry[0] in self.scope:
             return None
@@ -793,7 +795,7 @@ def _decider(predicate: Node, parts: Parts) -> Decider | None:
 
 
 def _find_element(node: Node, accumulator: str) -> Node | None:
-    """Return the element of ``accumulator + [element]``."""
+    """Return the element of ``accumulator + [element]``; None for any other node."""
     if not (
         isinstance(node, Call)
         and node.function == "_+_"

@@ -129,8 +129,8 @@ class _Finder:
             self.lookups[*span, lookup.full_name] = lookup
 
     def place(self, node: Node, scope: _Scope) -> _Place | None:
-        """Return the value of a node that is a map of the device; the parts of the node are visited
-        as well.
+        """Return the value of a node that is the device or one of its maps; None for any other
+        node, whose parts are visited.
         """
         match node:
             case Ident(name=name) if name in scope:
@@ -171,7 +171,9 @@ class _Finder:
     def step(
         self, node: Node, place: _Place | None, name: str, optional: bool = False
     ) -> _Place | None:
-        """Return the value that a selection by name gives."""
+        """Return the map that a selection by name gives; None if it gives a value, which is
+        recorded.
+        """
         if place is None:
             return None
         tested = isinstance(node, Select) and node.test
@@ -198,7 +200,9 @@ class _Finder:
         self.add(node, place, name, start, optional, tested)
 
     def membership(self, node: Node, key: Const, place: _Place | None) -> None:
-        """Note ``"name" in device.attributes["domain"]`` or ``"domain" in device.attributes``."""
+        """Record the lookup of ``"name" in device.attributes["domain"]`` or ``"domain" in
+        device.attributes``.
+        """
         if place is None:
             return
         start = self.spans.content(key) if self.spans is not None else 0

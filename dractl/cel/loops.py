@@ -1,4 +1,6 @@
-"""Loops: the macros ``all`` and ``exists``, and all others."""
+"""Closures of loops: :func:`quantify` for the macros ``all`` and ``exists``, :func:`repeat` for all
+other loops.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,13 @@ class Accumulation(Struct, frozen=True):
     costs.
     """
     change: Decider | None
-    """Decides the condition without which a round leaves the accumulator unchanged."""
+    """Decides the condition without which a round leaves the accumulator unchanged; None if the
+    rounds must be evaluated one by one.
+    """
     elements: Elements | None
-    """Computes what all rounds add to the accumulator."""
+    """Computes what all rounds add to the accumulator; None if the rounds must be evaluated one by
+    one.
+    """
 
 
 def repeat(loop: Loop, accumulation: Accumulation) -> Run:

@@ -310,7 +310,7 @@ class _Reporter:
 
     def call_mismatch(self, at: int, name: str) -> str | None:
         """Return the message for a function that exists, but not in this style of call or with this
-        many arguments.
+        many arguments; None if the function does not exist, or if a type is unknown.
         """
         name = name.removeprefix(".")
         if name not in self.functions:
@@ -347,7 +347,7 @@ class _Reporter:
         )
 
     def target(self, dot: int) -> str | None:
-        """Return the type of the operand before a dot."""
+        """Return the type of the operand before a dot; None if unknown."""
         kind = self.type_between(operand_start(self.text, dot - 1), dot - 1)
         return None if kind is None else short_type(kind)
 

@@ -44,8 +44,8 @@ def outcomes(*roots: Node) -> frozenset[Outcome]:
 
 
 def is_implied(root: Node, *by: Node) -> bool:
-    """Return True if an expression is true on every device on which the others are all true; False
-    if there is no such device.
+    """Return True if ``root`` is true on every device on which all expressions of ``by`` are true;
+    False if there is no such device.
     """
     atoms = _declare_atoms([node for tree in (root, *by) for node in _atoms(tree)])
     if _are_too_many(atoms):
@@ -134,7 +134,7 @@ def _logic(function: str, parts: list[Outcome]) -> Outcome:
 
 def _literal_comparison(node: Node) -> tuple[Node, tuple[tuple[str, Any], ...]] | None:
     """Return the operand of a comparison for equality with string, integer or boolean literals,
-    together with these literals.
+    together with these literals; None for any other node.
     """
     if (
         not isinstance(node, Call)

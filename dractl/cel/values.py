@@ -93,7 +93,7 @@ class Timestamp(Struct, frozen=True):
 
     nanoseconds: int
     zone: int = 0
-    """Seconds east of UTC; they affect only its text."""
+    """Seconds east of UTC, which affect only the text of the timestamp."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Timestamp) and self.nanoseconds == other.nanoseconds
