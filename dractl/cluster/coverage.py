@@ -57,16 +57,19 @@ class Unread(Struct, frozen=True):
     resource: str
     """The resource's name and group; for files that were not rendered, their path."""
     namespace: str = ""
-    """The only namespace in which it was seen; "" if unknown, or if it was seen nowhere."""
+    """The only namespace in which the resource was seen; "" if unknown, or if it was seen nowhere.
+    """
     why: Why = "forbidden"
     extent: Extent | None = None
-    """The extent to which it was seen; None if ``namespace`` already determines it."""
+    """The extent to which the resource was seen; None if ``namespace`` already determines the
+    extent.
+    """
     reason: str = ""
     """The reason why files were not rendered."""
 
     @property
     def seen(self) -> Extent:
-        """The extent to which it was seen: a part, or nothing."""
+        """The extent to which the resource was seen: a part, or nothing."""
         return self.extent or ("part" if self.namespace else "unseen")
 
     @property
@@ -149,8 +152,8 @@ def cover(kinds: Mapping[str, Mapping[Key, Raw]]) -> Coverage:
     """Return how much the objects of a dump or of manifests show.
 
     A dump with Nodes is a dump of a cluster: among the kinds on which devices depend, a kind
-    without an object in it has none in the cluster. There are two exceptions. A dump without any
-    object of resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that
+    without an object in the dump has none in the cluster. There are two exceptions. A dump without
+    any object of resource.k8s.io, such as `kubectl cluster-info dump` writes, shows nothing of that
     group. Volumes and quotas are rarely dumped, or only those of one namespace. Claims of pods
     prove that there are pods, and other objects may prove that there are further nodes.
     """

@@ -85,7 +85,7 @@ class DerivedValues:
         states, key = self._changed_states, (id(state), change)
         entry = states.pop(key, None)
         if entry is None:
-            entry = state, make()  # the state is kept, so that no other gets its id()
+            entry = state, make()  # the state is kept, so that no new object gets its id()
             if len(states) >= MAX_CHANGED_STATES:
                 del states[next(iter(states))]
         states[key] = entry

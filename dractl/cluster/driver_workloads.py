@@ -40,11 +40,11 @@ class DriverWorkloads(Struct, frozen=True):
 
     driver: str
     daemon_sets: tuple[Workload, ...] = ()
-    """The DaemonSets that run its kubelet plugin."""
+    """The DaemonSets that run the driver's kubelet plugin."""
     deployments: tuple[Workload, ...] = ()
-    """Its controller, and the Deployments that it creates for claims."""
+    """The driver's controller, and the Deployments that the driver creates for claims."""
     pods: tuple[Pod, ...] = ()
-    """The pods of its kubelet plugin."""
+    """The pods of the driver's kubelet plugin."""
     is_inferred: bool = False
     """True if no object names the driver, but the DaemonSet runs on the nodes with its devices, and
     its name or labels call it a DRA driver.

@@ -112,7 +112,7 @@ class _PreparePattern(Struct, frozen=True):
     answer: Answer
     regex: str
     releases: str
-    """The releases whose kubelet writes it."""
+    """The releases whose kubelet writes the message."""
     seen_in: str
     """The releases in which a real kubelet was seen to write the message. For other releases, it
     was read in the source at v1.34.4, v1.35.4, v1.36.3 and v1.37.1.

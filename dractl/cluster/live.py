@@ -56,7 +56,7 @@ class _Resource(Struct, frozen=True):
     """The name in notes; "" if notes never name the resource."""
     namespaced: bool = True
     is_vital: bool = False
-    """True if devices cannot be compared without it."""
+    """True if devices cannot be compared without the resource."""
 
     @property
     def plural(self) -> str:
@@ -250,7 +250,7 @@ def read(
 
 def _read_configuration(login: Login, progress: Callable[[str], None]) -> _Configuration:
     (result,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
-    if result.code < 0:  # with another code there may be no kubeconfig, as in a pod
+    if result.code < 0:  # any other code may mean that there is no kubeconfig, as in a pod
         raise kubectl.command_error("read the kubeconfig", result)
     lines = [*result.output.decode(errors="replace").split("\n"), "", ""]
     configuration = _Configuration(*(line.strip() for line in lines[:3]))
@@ -560,7 +560,9 @@ class _Reading(Struct, frozen=True):
                 self._read_silently(command, "configmaps", "ConfigMap")
 
     def read_node_pools(self) -> None:
-        """Read Karpenter's objects if it runs the cluster's nodes and a pod with claims waits."""
+        """Read Karpenter's objects if Karpenter runs the cluster's nodes and a pod with claims
+        waits.
+        """
         nodes = map(Node, self.kinds.get("Node", {}).values())
         if not self._has_waiting_claims() or not any(POOL_LABEL in node.labels for node in nodes):
             return

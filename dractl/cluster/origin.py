@@ -18,7 +18,7 @@ class Origin(Struct, frozen=True):
     files: tuple[str, ...] = ()
     time: float | None = None
     """The time at which the cluster was read, in seconds since 1970; for files, the newest time in
-    them.
+    them. None if they have no time.
     """
 
     @property

@@ -62,7 +62,7 @@ class GangGroup(Struct, frozen=True):
     value: Raw | None
     """The group's object; None if the input lacks it."""
     reference: GroupReference
-    """The group in the form in which its pods name it."""
+    """The group, as its pods name it."""
     min_count: int | None
     """The number of pods that start together or not at all; None if the group is no gang."""
     topology: str
@@ -79,7 +79,9 @@ class GangGroup(Struct, frozen=True):
         return PodGroup(self.value).composite_group_name
 
     def members(self, state: ClusterState) -> list[Pod]:
-        """Return its pods that have not ended, the oldest first, each with its namespace."""
+        """Return the pods of the group that have not ended, the oldest first. Each has its
+        namespace, even if a manifest leaves it out.
+        """
         namespace = self.key[0]
         members = [
             pod

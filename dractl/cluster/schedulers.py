@@ -52,11 +52,11 @@ class Profile(Struct, frozen=True):
     config_map: str
     """``ConfigMap/NAMESPACE/NAME``."""
     name: str
-    """Its ``schedulerName``."""
+    """The ``schedulerName`` of the profile."""
     enabled: tuple[str, ...]
-    """Plugins that it enables by name."""
+    """Plugins that the profile enables by name."""
     disabled: tuple[str, ...]
-    """Plugins that it disables; ``*`` stands for all plugins of an extension point."""
+    """Plugins that the profile disables; ``*`` stands for all plugins of an extension point."""
     allocates: bool
     """True if plugin DynamicResources is on."""
 
@@ -67,26 +67,26 @@ class SchedulerWorkload(Struct, frozen=True):
     target: str
     """``KIND/NAMESPACE/NAME``."""
     facts: SchedulerFacts | None
-    """The scheduler of its image; None for an unknown image."""
+    """The facts about the scheduler in the workload's image; None for an unknown image."""
     version: str
     names: tuple[str, ...]
-    """The scheduler names in its arguments and its configuration, or else the names that belong to
-    its image.
+    """The scheduler names in the workload's arguments and configuration, or else the names that
+    belong to its image.
     """
     hints: tuple[str, ...]
-    """Texts that indicate its name if nothing else does: the workload's own name, and parts of its
-    arguments.
+    """Texts that indicate the scheduler's name if nothing else does: the workload's own name, and
+    parts of its arguments.
     """
     ready: bool
-    """False if no replica of it is available."""
+    """False if no replica of the workload is available."""
 
     @property
     def runs_kube_scheduler(self) -> bool:
-        """True if it runs the program kube-scheduler itself."""
+        """True if the workload runs the program kube-scheduler itself."""
         return self.facts is schedulers()[KUBE_SCHEDULER]
 
     def answers_to(self, name: str) -> bool:
-        """True if it schedules the pods that give a name."""
+        """Return True if the workload schedules pods with ``name`` as ``spec.schedulerName``."""
         return name in (self.names or self.hints)
 
 
@@ -112,12 +112,12 @@ class Utterance(Struct, frozen=True):
     reason: str
     message: str
     time: str
-    """RFC 3339; empty where it is not known."""
+    """The time of the message (RFC 3339); empty if unknown."""
 
     @property
     def is_own(self) -> bool:
-        """True if only the scheduler writes it; False for the phase of a group, which its
-        controller writes as well.
+        """True if only the scheduler writes such a message; False for the phase of a group, which
+        the group's controller writes as well.
         """
         return self.reason != _PHASE
 
@@ -137,13 +137,13 @@ class PodScheduler(Struct, frozen=True):
     facts: SchedulerFacts | None
     """The facts about the scheduler; None for an unknown one."""
     workloads: tuple[SchedulerWorkload, ...]
-    """The workloads that run it in the input."""
+    """The workloads in the input that run the scheduler."""
     profile: Profile | None
     """The profile of that name, if a configuration is in the input."""
     words: tuple[Utterance, ...]
-    """Its messages about the pod and its group, those about the pod first."""
+    """The scheduler's messages about the pod, followed by its messages about the pod's group."""
     absent: bool
-    """True if the input shows all pods, and none of them runs it."""
+    """True if the input shows all pods, and none of them runs the scheduler."""
     nearest: str
     """A similar name for which a workload schedules pods, or that dractl knows; empty if there is
     none.
@@ -158,7 +158,9 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def runs(self) -> bool | None:
-        """True if a workload runs it or it has written about the pod; None if that is not known."""
+        """True if a workload runs the scheduler, or if the scheduler has written about the pod.
+        False if all pods are known and none runs it; None if that is unknown.
+        """
         if self.is_default or self.workloads or any(word.is_own for word in self.words):
             return True
         return False if self.absent else None
@@ -172,7 +174,7 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def is_kube_scheduler(self) -> bool:
-        """True if it decides as kube-scheduler does: it is a profile or a workload of
+        """True if the scheduler decides as kube-scheduler does: it is a profile or a workload of
         kube-scheduler itself, not of a scheduler that is built on kube-scheduler.
         """
         if self.is_default:
@@ -196,12 +198,12 @@ class PodScheduler(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The version in the tag of its image; empty if none is known."""
+        """The version in the tag of the scheduler's image; empty if none is known."""
         return next((workload.version for workload in self.workloads if workload.version), "")
 
     @property
     def allocates(self) -> bool | None:
-        """True if it allocates the claims of pods; None for an unknown scheduler."""
+        """True if the scheduler allocates the claims of pods; None for an unknown scheduler."""
         if self.profile is not None and not self.profile.allocates:
             return False
         if self.facts is None:
@@ -251,8 +253,8 @@ def as_default(state: ClusterState, name: str) -> ClusterState:
 
 
 def _drop_name(objects: Mapping[Key, Raw], name: str) -> dict[Key, Raw] | None:
-    """Return objects without a scheduler's name in their pod specs; None if no object has the
-    name.
+    """Return the objects with a scheduler's name removed from their pod specs; None if no object
+    has the name.
     """
     changed: dict[Key, Raw] = {}
     for key, value in objects.items():
