@@ -47,7 +47,7 @@ class _DeviceStatus(Struct, frozen=True):
 
 
 def find_binding_failure(claim: PodClaim) -> BindingFailure | None:
-    """Return the first device of a claim that its driver cannot get ready."""
+    """Return a claim's first device that its driver cannot get ready; None if there is none."""
     for status in _device_statuses(claim):
         for name in status.result.binding_failure_conditions:
             condition = status.conditions.get(name)
@@ -57,7 +57,8 @@ def find_binding_failure(claim: PodClaim) -> BindingFailure | None:
 
 
 def find_binding_wait(claims: Sequence[PodClaim]) -> BindingWait | None:
-    """Return the conditions that a pod with allocated claims still waits for.
+    """Return the conditions that a pod with allocated claims still waits for; None if there are
+    none.
 
     While it waits, the pod has no condition PodScheduled.
     """

@@ -25,7 +25,7 @@ class PodClaim(Struct, frozen=True):
     value: Raw | None = None
     """The claim as it exists, or as its template would make it; None if there is none."""
     claim: ResourceClaim | None = None
-    """The claim, decoded."""
+    """``value`` decoded; None if ``value`` is None."""
     template: str | None = None
     """The name of the template, if the claim is made from one."""
     editable: EditableSpec | None = None

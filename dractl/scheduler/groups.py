@@ -179,9 +179,9 @@ class _NodeReach(Struct, frozen=True):
     pools: tuple[PoolName, ...]
     """The pool of each slice that is for this node only."""
     network_slices: tuple[int, ...]
-    """The identities of other slices that it reaches."""
+    """The identities of the other slices that the node reaches."""
     declared_features: tuple[str, ...]
-    """The feature gates that its kubelet declares."""
+    """The feature gates that the node's kubelet declares."""
     is_single: bool
     """True if the verdict may depend on any label of the node, or on the devices in use on other
     nodes, so that the node is a group of its own.

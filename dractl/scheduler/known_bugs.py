@@ -36,7 +36,9 @@ def find_decisive_bug(
     claims: Sequence[PodClaim],
     retry: Callable[[Scheduler], Attempt],
 ) -> DecisiveBug | None:
-    """Return the bug that stops a pod; ``retry`` runs the attempt with another scheduler."""
+    """Return the bug without which the pod would fit; None if no bug stops it. ``retry`` runs the
+    attempt with another scheduler.
+    """
     if (
         not scheduler.features.upstream_bugs
         or attempt.stops

@@ -41,7 +41,8 @@ class ClaimUnsetSource(Stop, frozen=True):
 
     pod_claim: str
     old_form: bool
-    """True if it has the field ``source`` of 1.30 and earlier, which later releases ignore."""
+    """True if the entry has the field ``source`` of 1.30 and earlier, which later releases ignore.
+    """
 
 
 class ClaimMissing(Stop, frozen=True):

@@ -122,7 +122,9 @@ def _refusals_without(
 def _first_rejection_without(
     filters: NodeFilters, pods: Sequence[Pod], node: NodeInfo
 ) -> Rejection | None:
-    """Return the first filter that rejects a node even after some of its pods are removed."""
+    """Return the first rejection of a node after some of its pods are removed; None if it passes
+    all filters.
+    """
     filters = filters.exclude(pods) if pods else filters
     return filters.first_rejection(filters.snapshot.nodes[node.name])
 

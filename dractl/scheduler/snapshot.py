@@ -116,7 +116,7 @@ def snapshot_of(state: ClusterState, previous: Snapshot | None) -> Snapshot:
     """Return the snapshot of a cluster; unchanged nodes are shared with ``previous``."""
     previous = previous or Snapshot(ClusterState({}), {}, {}, has_anti_affinity=False, budgets=())
     removed, added = diff_objects(previous.pods, state.pods)
-    # All pods are searched for anti-affinity only if a pod that had some may be gone.
+    # All pods are searched for anti-affinity only if a pod with anti-affinity may be gone.
     suspects = state.pods.values() if previous.has_anti_affinity else added
     return Snapshot(
         state,

@@ -89,7 +89,9 @@ class TopologySpread:
         return None
 
     def _violation(self, domains: DomainCounts, domain: str) -> UnmetRequirement | None:
-        """Return how the pod would violate a constraint in one of its domains."""
+        """Return how the pod would violate a constraint in one of its domains; None if it would
+        not.
+        """
         constraint, counts = domains.constraint, domains.counts
         key, here = constraint.topology_key, counts.get(domain, 0)
         too_few = constraint.min_domains is not None and len(counts) < constraint.min_domains

@@ -18,7 +18,7 @@ class NodeVerdict(Struct, frozen=True):
     node: Node
     name: str
     rejection: Rejection | None
-    """The first filter that rejects the node."""
+    """The rejection by the first filter that rejects the node; None if no filter does."""
     unusable_claims: tuple[PodClaim, ...]
     """Allocated claims that cannot be used on the node."""
     claims: tuple[PodClaim, ...]

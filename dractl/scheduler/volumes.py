@@ -275,7 +275,8 @@ class Volumes:
         return PersistentVolume(self.state.get("PersistentVolume", ("", claim.volume_name)))
 
     def _unbindable(self, node: NodeInfo) -> UnmetRequirement | None:
-        """Return why a claim that waits for its first consumer cannot be bound on the node.
+        """Return why a claim that waits for its first consumer cannot be bound on the node; None if
+        every such claim can.
 
         FindPodVolumes.
         """

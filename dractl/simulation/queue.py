@@ -27,7 +27,7 @@ class BoundPod(Struct, frozen=True):
     """The name of the node."""
 
     victims: tuple[str, ...]
-    """The pods that are evicted for it."""
+    """The pods that are evicted for this pod."""
 
     objects: Mapping[str, Mapping[Key, Raw]]
     """The objects that binding writes, by kind."""
@@ -46,8 +46,8 @@ class QueuedPod(Struct, frozen=True):
     """The pod."""
 
     generates_claims: bool = False
-    """Whether its claims are generated from their templates now; otherwise it keeps its present
-    claims.
+    """Whether the pod's claims are generated from their templates now; otherwise the pod keeps its
+    present claims.
     """
 
     nodes: frozenset[str] | None = None
@@ -148,7 +148,7 @@ def _select_node(
     scheduler: Scheduler, entry: QueuedPod, pods_per_node: Counter[str]
 ) -> NodeVerdict | None:
     """Return the node that a pod gets: a node with few victims, or else with few pods of this
-    queue.
+    queue. None if no node fits, or if the pod's gang does not start.
     """
     if group_object(entry.pod) is not None and not _gang_starts(scheduler, entry):
         return None

@@ -33,7 +33,7 @@ class WorkloadChange(Struct, frozen=True):
     """UIDs of all pods that controllers have created since the change."""
 
     rejections: int = 0
-    """Number of its pods that the API server has refused to create since the change."""
+    """Number of the workload's pods that the API server has refused to create since the change."""
 
     @property
     def template_changed(self) -> bool:
