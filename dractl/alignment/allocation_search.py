@@ -48,7 +48,7 @@ class BestAllocation(Struct, frozen=True):
     """An allocation that is not worse than any other."""
 
     ranks: Ranks
-    """Ranks of its pairs, the farthest first."""
+    """Ranks of the allocation's pairs, the farthest first."""
 
     devices: tuple[int, ...]
     """The devices, as indices into the problem."""

@@ -129,13 +129,13 @@ class Location(Struct, frozen=True):
     """A kind of :data:`KIND_PAIRS`, or empty."""
 
     function: str | None = None
-    """PCI address of its physical function on the node's machine."""
+    """PCI address of the device's physical function on the node's machine; None if unknown."""
 
     pcie_roots: tuple[str, ...] = ()
-    """PCIe roots that its driver publishes."""
+    """PCIe roots that the driver publishes for the device."""
 
     numa_node: int | None = None
-    """NUMA node that its driver publishes."""
+    """NUMA node that the driver publishes for the device; None if it publishes none."""
 
     parent: str | None = None
     """Name or UUID of the whole device, if this device is a part of another."""

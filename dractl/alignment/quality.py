@@ -43,7 +43,7 @@ class Improvement(Struct, frozen=True):
     """Number of equal parts into which the requests are split, each with its own constraint."""
 
     within: str | None = None
-    """A further attribute whose value all devices of the first kind must share."""
+    """A further attribute whose value all devices of the first kind must share, if there is one."""
 
     @property
     def text(self) -> str:
@@ -78,14 +78,16 @@ class Alignment(Struct, frozen=True):
 
     share: Share | None = None
     """Share of the pairs that are at least as near as their counterparts in ``best_free``, when
-    both are sorted by level.
+    both are sorted by level; None if ``best_free`` is unknown.
     """
 
     share_now: Share | None = None
-    """Share of the pairs that are at least as near as their counterparts in ``best_now``."""
+    """Share of the pairs that are at least as near as their counterparts in ``best_now``; None if
+    ``best_now`` is unknown.
+    """
 
     improvement: Improvement | None = None
-    """A constraint that leads to ``best_now``."""
+    """A constraint that leads to ``best_now``; None if none is known."""
 
     comparison_failure: str = ""
     """The reason why the best allocation is unknown; empty if it is known."""

@@ -18,7 +18,7 @@ class Use(Struct, frozen=True):
     """The alignments of the devices that a pod uses, or that a claim without a pod holds."""
 
     pod: str | None
-    """``namespace/name`` of the pod."""
+    """``namespace/name`` of the pod; None for a claim without a pod."""
 
     claims: tuple[str, ...]
     """``namespace/name`` of each claim."""

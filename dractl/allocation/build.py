@@ -172,7 +172,7 @@ class _AllDevices(Struct, frozen=True):
     every: tuple[int, ...]
     """The devices in their order."""
     selectable: int
-    """The set of these devices, as a bit for each number."""
+    """The set of ``every``, as an int with one bit for each device."""
     wants: tuple[Vector | None, ...] | None
     """The amounts that a share of each device consumes."""
 

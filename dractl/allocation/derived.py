@@ -26,7 +26,9 @@ class DerivedAttributes:
         self._environment = attribute_environment(target, "stored")
 
     def compile_fault(self, expression: str) -> str | None:
-        """Return upstream's text for an expression that does not compile as a derived attribute."""
+        """Return upstream's text for an expression that does not compile as a derived attribute;
+        None if it compiles.
+        """
         return self._environment.compile(expression).error
 
     def value(self, expression: str, driver: str, device: Device) -> DeviceAttribute:

@@ -193,7 +193,9 @@ class NodeDevices:
     # -- taints ------------------------------------------------------------------------------------
 
     def taint(self, number: int, tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
-        """Return the first taint of a device that excludes it for a request."""
+        """Return the first taint of a device that excludes the device for a request; None if no
+        taint does.
+        """
         candidate = self.offers[number].candidate
         if candidate is None or not self.tainting >> number & 1:
             return None

@@ -40,8 +40,8 @@ class ExtendedResources(Struct, frozen=True):
     mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
     """The request that each container uses."""
     misfit: str | None = None
-    """A resource that the node lacks and no class backs: the scheduler says ``cannot fit
-    resource``.
+    """A resource that the node lacks and no class backs, for which the scheduler says ``cannot fit
+    resource``; None if there is none.
     """
 
 

@@ -47,8 +47,8 @@ def _check(subject: str, name: str, names: Collection[str]) -> None:
 
 
 class Behaviour(Struct, frozen=True):
-    """The differences of one variant of one release from the others, apart from
-    features and bugs.
+    """The behaviour of one variant in one release, in the points in which variants or releases
+    differ. Features and bugs are not part of it.
     """
 
     variant: Variant

@@ -37,7 +37,7 @@ class Failure(Struct, frozen=True):
     """``class NAME`` for a selector of the class; None for a selector of the request."""
     selector: int
     device: str | None
-    """The device on which it fails; None if it does not compile."""
+    """The device on which the selector fails; None if the selector does not compile."""
     text: str
     error: str = ""
     """The error of cel-go, without the words that upstream puts around it."""

@@ -45,7 +45,7 @@ class Pool(Struct):
     expected: int
     """The number of slices that the pool declares."""
     found: int
-    """The number of slices of its generation in the cluster."""
+    """The number of slices of the pool's generation in the cluster."""
     slices: tuple[ResourceSlice, ...] = ()
     """The slices with the devices for the node."""
     others: tuple[ResourceSlice, ...] = ()

@@ -124,21 +124,23 @@ class SearchProblem(Struct, frozen=True):
     constraints: tuple[tuple[Constraint, ...], ...]
     """The constraints by claim."""
     held: int
-    """Devices in use by others."""
+    """Devices that other claims hold."""
     multi: int
     """Devices that can be shared."""
     sharing: int
     """Devices that are shared already."""
     free: tuple[Vector, ...] | None
-    """The remaining amount of each capacity of each device."""
+    """The remaining amount of each capacity of each device; None if capacities do not matter."""
     charges: tuple[Charge | None, ...] | None
-    """The charges by device."""
+    """The charges by device; None if no device consumes counters, or if their gate is off."""
     ledgers: tuple[Ledger, ...]
     groups: tuple[tuple[tuple[int, frozenset[str]], ...], ...] | None
-    """The compatibility groups by device."""
+    """The compatibility groups by device; None if their gate is off."""
     baseline: tuple[frozenset[str] | None, ...]
     slices: tuple[tuple[int, int], ...] | None
-    """For each device, the first device of its slice and the number of devices in that slice."""
+    """For each device, the first device of its slice and the number of devices in that slice; None
+    if no rule needs them.
+    """
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -268,7 +268,9 @@ class _Surveyor:
         return build_counters(self.devices)
 
     def _counters_left(self, charge: Charge) -> dict[tuple[str, str], int | None]:
-        """Return the remaining counters of a device's pool, in billionths."""
+        """Return the remaining amount of each (set, counter) of a device's pool, in billionths;
+        None for a counter that the pool does not have.
+        """
         key = (charge.ledger, charge.pool)
         left = self._known.get(key)
         if left is None:
@@ -286,7 +288,7 @@ class _Surveyor:
             self.devices.sharing >> number & 1
             and "charged-again" not in self.devices.behaviour.bugs
         ):
-            return None  # the counters were charged for its first share
+            return None  # the counters were charged for the first share of the device
         candidate = self.devices.candidate(number)
         left = self._counters_left(charge)
         for use in candidate.device.consumes_counters:

@@ -44,7 +44,9 @@ class DeviceKind(Struct, frozen=True):
 
     device_class: str
     selector: str | None = None
-    """The CEL expression that selects these devices in the class."""
+    """The CEL expression that selects these devices in the class; None if they are all devices of
+    the class.
+    """
 
 
 def selector_of(kind: str, driver: str) -> str | None:

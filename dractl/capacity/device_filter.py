@@ -22,7 +22,7 @@ _MAX_NAMES = 8
 
 
 class DeviceFilter(Struct, frozen=True):
-    """Conditions on devices; a device is kept if it meets all."""
+    """Conditions on devices. A device is kept if it meets all conditions that are set."""
 
     node: str | None = None
     """The node of the device."""

@@ -43,11 +43,11 @@ class Placement(Struct, frozen=True):
     state: ClusterState
     """The cluster with the pods that fit."""
     pending: Raw | None = None
-    """The first pod that does not fit."""
+    """The first pod that does not fit; None if every pod that was tried fits."""
     attempt: Attempt | None = None
     """The scheduler's attempt for ``pending``, in ``state``."""
     max_copies: MaxCopies | None = None
-    """The number of equal pods that the best order reaches."""
+    """The number of equal pods that the best order reaches; None if it was not counted."""
     order: tuple[str, ...] = ()
     """An order in which all of the unequal pods fit: for each kind, the name of one pod."""
     by_alternative: tuple[AlternativeFit, ...] = ()
