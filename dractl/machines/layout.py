@@ -122,7 +122,7 @@ class Layout(Struct, frozen=True):
     evidence: tuple[Provenance, ...] = ()
     reported: tuple[Reported, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    """The labels of its node."""
+    """The labels of the machine's node."""
 
     @property
     def products(self) -> tuple[Product, ...]:

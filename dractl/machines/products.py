@@ -17,7 +17,7 @@ class Product(Struct, frozen=True):
     name: str
     kind: hardware.Kind
     facts: dict[str, Any]
-    """The facts of its row: PCI ids, names, and the kernel driver that is bound to it."""
+    """The facts of the product's row: PCI ids, names, and the kernel driver that is bound to it."""
 
     @property
     def memory_bytes(self) -> int | None:

@@ -30,7 +30,7 @@ class Request(Struct, frozen=True, dict=True):
     fields: Mapping[str, Any]
     """The content: deviceClassName, selectors, count ..."""
     parent: str | None = None
-    """The name of the request that an alternative belongs to."""
+    """The name of the request that an alternative belongs to; None for a request."""
 
     @property
     def reference(self) -> str:

@@ -23,7 +23,7 @@ class _Node(Struct, frozen=True):
 
     facts: dict[str, int]
     memory: int | None
-    """The size of its first memory bank, as AMD's driver publishes it."""
+    """The size of the GPU's first memory bank, which AMD's driver publishes."""
     peers: Counter[int]
 
 

@@ -185,7 +185,7 @@ class PciDevice(Struct, frozen=True):
     :func:`dractl.topology.standard_attributes.publish_pcie_root`.
     """
     bridges: tuple[str, ...] = ()
-    """The bridges above it, the root port first."""
+    """The bridges above the function, the root port first."""
     numa_node: int | None = None
     local_cpus: str | None = None
     link_speed: float | None = None
@@ -212,7 +212,9 @@ class PciDevice(Struct, frozen=True):
 
     @property
     def physical_function(self) -> str | None:
-        """The address of the function that a virtual one belongs to; None for others."""
+        """The address of the physical function that a virtual function belongs to; None for a
+        function that is not virtual.
+        """
         return self.sriov.physical_function if self.sriov is not None else None
 
 
@@ -221,7 +223,7 @@ class PcieRoot(Struct, frozen=True):
 
     name: str
     local_cpus: str | None = None
-    """The ``cpulistaffinity`` of its bus; None if that cannot be read."""
+    """The ``cpulistaffinity`` of the root's bus; None if that cannot be read."""
 
 
 class NetInterface(Struct, frozen=True):
@@ -350,15 +352,15 @@ class MigDevice(Struct, frozen=True):
     uuid: str
     profile: str | None
     profile_id: int
-    """The :attr:`MigProfile.id` of its GPU instance."""
+    """The :attr:`MigProfile.id` of the device's GPU instance."""
     placement: Placement
     gpu_instance: int
     compute_instance: int
     index: int | None = None
-    """The place among the GPU's MIG devices."""
+    """The index among the GPU's MIG devices."""
     compute_slices: int | None = None
-    """The slices of its compute instance, which may be fewer than the slices of the GPU instance;
-    None if NVML does not report them.
+    """The slices of the device's compute instance, which may be fewer than the slices of the GPU
+    instance; None if NVML does not report them.
     """
 
 
@@ -424,7 +426,7 @@ class Gpu(Struct, frozen=True):
     bdf: str | None
     vendor: str | None = None
     source: str = "pci"
-    """The source of its facts: ``nvml``, ``kfd`` or ``pci``."""
+    """The source of the GPU's facts: ``nvml``, ``kfd`` or ``pci``."""
     partial: bool = True
     """True if the vendor's own source is not available."""
     health: str = "unknown"
@@ -531,7 +533,7 @@ class Machine(Struct, frozen=True, dict=True):
     reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     identity: bool = True
-    """True if it has host name, MAC and IP addresses and serial numbers."""
+    """True if the value has host name, MAC and IP addresses and serial numbers."""
     described: bool = False
     """True for a machine that was made from a description. Its bridges are not known: each function
     that is not directly on its root has a port of its own.

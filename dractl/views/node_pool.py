@@ -51,7 +51,9 @@ class NodePool(View):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that its nodes keep (startup taints are removed before pods are placed)."""
+        """Taints that the nodes of the NodePool keep (startup taints are removed before pods are
+        placed).
+        """
         return tuple(map(taint, maps_at(self.spec, "template", "spec", "taints")))
 
     @cached_property
@@ -62,17 +64,17 @@ class NodePool(View):
 
     @cached_property
     def limits(self) -> Mapping[str, Quantity]:
-        """``spec.limits``: the maximum amounts for all of its nodes together."""
+        """``spec.limits``: the maximum amounts for all nodes of the NodePool together."""
         return {name: quantity(value) for name, value in map_at(self.spec, "limits").items()}
 
     @cached_property
     def resources(self) -> Mapping[str, Quantity]:
-        """``status.resources``: the amounts of its present nodes."""
+        """``status.resources``: the amounts of the present nodes of the NodePool."""
         return {name: quantity(value) for name, value in map_at(self.status, "resources").items()}
 
     @property
     def provider(self) -> str:
-        """The API group of its node class, such as ``karpenter.k8s.aws``."""
+        """The API group of the NodePool's node class, such as ``karpenter.k8s.aws``."""
         return text_at(self.spec, "template", "spec", "nodeClassRef", "group")
 
 
@@ -81,17 +83,17 @@ class NodeClaim(View):
 
     @property
     def pool(self) -> str:
-        """The name of its NodePool."""
+        """The name of the NodePool that the NodeClaim belongs to."""
         return str(self.labels.get(POOL_LABEL, ""))
 
     @property
     def node_name(self) -> str:
-        """The name of its node; "" as long as there is no node."""
+        """The name of the NodeClaim's node; "" as long as there is no node."""
         return text_at(self.status, "nodeName")
 
     @property
     def is_on_the_way(self) -> bool:
-        """True until its node is initialized: until then, Karpenter counts on the devices of the
+        """True until the node is initialized: until then, Karpenter counts on the devices of the
         instance type.
         """
         if self.deletion_timestamp:
@@ -101,10 +103,10 @@ class NodeClaim(View):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that its node keeps."""
+        """Taints that the NodeClaim's node keeps."""
         return tuple(map(taint, maps_at(self.spec, "taints")))
 
     @cached_property
     def allocatable(self) -> Mapping[str, Quantity]:
-        """``status.allocatable``: the amounts that its node will have."""
+        """``status.allocatable``: the amounts that the node will have."""
         return {name: quantity(value) for name, value in map_at(self.status, "allocatable").items()}

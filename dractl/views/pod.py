@@ -140,13 +140,15 @@ class Pod(View):
 
     @cached_property
     def image_names(self) -> frozenset[str]:
-        """The names of its images: the last part of each path, without registry, tag and digest."""
+        """The names of the pod's images: the last part of each path, without registry, tag and
+        digest.
+        """
         return frozenset(name for name, _ in self.image_tags)
 
     @cached_property
     def image_tags(self) -> tuple[tuple[str, str], ...]:
-        """The names of its images, as in :attr:`image_names`, each with its tag; "" if there is no
-        tag.
+        """The names of the pod's images, as in :attr:`image_names`, each with its tag; "" if there
+        is no tag.
         """
         images = (text_at(container, "image") for container in self.containers)
         parts = (image.partition("@")[0].rpartition("/")[2].partition(":") for image in images)
@@ -154,7 +156,7 @@ class Pod(View):
 
     @cached_property
     def environment(self) -> tuple[tuple[str, str], ...]:
-        """The environment variables of its containers that have a value, as pairs of name and
+        """The environment variables of the pod's containers that have a value, as pairs of name and
         value.
         """
         variables = (entry for container in self.containers for entry in maps_at(container, "env"))
@@ -163,7 +165,7 @@ class Pod(View):
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
-        """The words of the commands and arguments of its containers."""
+        """The words of the commands and arguments of the pod's containers."""
         words = (
             word
             for container in self.containers
@@ -179,14 +181,14 @@ class Pod(View):
 
     @cached_property
     def downward_fields(self) -> frozenset[str]:
-        """The fields of the pod that its containers get as environment variables."""
+        """The fields of the pod that the pod's own containers get as environment variables."""
         variables = (entry for container in self.containers for entry in maps_at(container, "env"))
         fields = (text_at(entry, "valueFrom", "fieldRef", "fieldPath") for entry in variables)
         return frozenset(filter(None, fields))
 
     @cached_property
     def host_paths(self) -> tuple[str, ...]:
-        """The paths on the node that its volumes mount."""
+        """The paths on the node that the pod's volumes mount."""
         paths = (text_at(volume, "hostPath", "path") for volume in maps_at(self.spec, "volumes"))
         return tuple(filter(None, paths))
 
@@ -342,7 +344,7 @@ class Pod(View):
 
     @property
     def index_failures(self) -> int:
-        """The number of earlier pods of its Job index that have failed
+        """The number of earlier pods of the same Job index that have failed
         (``batch.kubernetes.io/job-index-failure-count``).
         """
         count = text_at(self.annotations, "batch.kubernetes.io/job-index-failure-count")
@@ -404,7 +406,9 @@ class Pod(View):
 
     @cached_property
     def has_uncreated_claims(self) -> bool:
-        """True if claims of its templates have not been created; their controller keeps trying."""
+        """True if claims of the pod's templates have not been created yet; the claim controller
+        keeps trying.
+        """
         return any(reference.template_name for reference in self.uncreated_claim_references)
 
     @property

@@ -130,7 +130,7 @@ class StorageClass(View):
 
     @property
     def waits_for_consumer(self) -> bool:
-        """True if its claims are bound when a pod that uses them is scheduled."""
+        """True if claims with this class are bound only when a pod that uses them is scheduled."""
         return text_at(self.raw, "volumeBindingMode") == "WaitForFirstConsumer"
 
     @property
