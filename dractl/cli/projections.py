@@ -16,7 +16,7 @@ Projection = Callable[[str], str]
 def parse_projection(
     output: str, member: str, fields: Collection[str], *, headers: bool
 ) -> Projection | None:
-    """Return the projection that ``--output`` asks for, or None for another format.
+    """Return the projection that ``--output`` asks for; None if it names a format.
 
     Columns show ``fields`` of the objects in ``member`` of the report. Raises UsageError for a
     template that does not parse, and for unknown columns.

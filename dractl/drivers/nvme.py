@@ -70,7 +70,9 @@ PROFILE = _Nvme(NAME)
 def _skip_reason(
     pci: PciDevice | None, spaces: list[NvmeNamespace], disks: Mapping[str, NvmeNamespace]
 ) -> str | None:
-    """Return the reason why Discover or enumerateDevices leaves a controller out."""
+    """Return the reason why Discover or enumerateDevices leaves a controller out; None if neither
+    does.
+    """
     if pci is None:
         return "it has no PCI function"
     if pci.numa_node is None:

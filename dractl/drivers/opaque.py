@@ -32,7 +32,7 @@ class OpaqueFault(Struct, frozen=True):
     key: bool = False
     """True if the key at ``path`` is at fault, and not its value."""
     nearest: str | None = None
-    """The nearest right name."""
+    """The nearest right name; None if none is near."""
     unreleased: bool = False
     """True if only an unreleased version accepts the key or value."""
 

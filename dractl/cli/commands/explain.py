@@ -153,7 +153,7 @@ class MachineOptions(OptionGroup, frozen=True):
     node: Node = None
 
     def choose_autoscaler(self) -> AutoscalerChoice | None:
-        """Return the autoscaler of ``--for``. Raises UsageError."""
+        """Return the autoscaler of ``--for``; None without the option. Raises UsageError."""
         return autoscaler.choose(self.for_, has_machines=bool(self.hardware))
 
     def parse_drivers(self) -> DriverChoice:
@@ -579,7 +579,8 @@ def _render(cluster: Cluster, report: _Report, request: _Request) -> str:
 
 
 def _render_text(report: _Report, printing: Printing, now: float | None) -> str:
-    """Render a single subject, or each named subject, in full. Render any others as a table.
+    """Render a single subject, or each named subject, in full; otherwise render a table of all
+    subjects.
 
     With -v, each subject that does not fit follows the table.
     """

@@ -181,7 +181,7 @@ class ChangeOptions(OptionGroup, frozen=True):
         ]
 
     def choose_autoscaler(self) -> AutoscalerChoice | None:
-        """Return the autoscaler of ``--for``. Raises UsageError."""
+        """Return the autoscaler of ``--for``; None without the option. Raises UsageError."""
         return autoscaler.choose(self.for_, has_machines=bool(self.hardware))
 
     def parse_drivers(self, added_nodes: Sequence[AddedNodes]) -> DriverChoice:

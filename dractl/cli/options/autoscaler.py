@@ -23,7 +23,7 @@ For = Annotated[
 
 
 def choose(text: str | None, *, has_machines: bool) -> AutoscalerChoice | None:
-    """Return the autoscaler that the option names. Raises UsageError."""
+    """Return the autoscaler that the option names; None without the option. Raises UsageError."""
     if text is None:
         return None
     if not has_machines:
