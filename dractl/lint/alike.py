@@ -39,7 +39,7 @@ def merge_alike(report: Report) -> Report:
 
 def _key(finding: Finding) -> Hashable:
     """Return a key that findings of one cause have in common; a finding that is not in a device has
-    its own key.
+    a key of its own.
     """
     path = re.sub(_DEVICE, "spec.devices[]", finding.path)
     if path == finding.path:

@@ -20,7 +20,7 @@ class Namespaces(Struct, frozen=True):
     """The labels of each namespace, unless a kustomization adds to them."""
     known: frozenset[str | None]
     """The names of these namespaces, and None if some namespace of the run allows admin access,
-    since an object that names no namespace may be meant for it.
+    since an object that names no namespace may be meant for that one.
     """
 
 

@@ -88,7 +88,7 @@ def _concerns_scalar(violation: Violation) -> bool:
 
 def _has_directive(value: Any) -> bool:
     encoded = encode_json(value)
-    # Few documents without such a key are patches or patterns.
+    # Most documents have no directives, which their bytes show faster than their keys.
     if b'"$' not in encoded and b')":' not in encoded:
         return False
     keys: set[object] = set()

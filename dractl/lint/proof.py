@@ -54,10 +54,11 @@ def keep_proven_fixes(placed: Iterable[Located], read: Reader) -> list[Located]:
 def keep_fixes_proven_on_objects(
     placed: Iterable[Located], judge: Callable[[Document], Sequence[Located]]
 ) -> list[Located]:
-    """Return the findings with the fixes in values and patches that the rendered object proves.
+    """Return the findings with those fixes in values and patches that are proven on the rendered
+    object.
 
-    The server accepts the object after such a fix. If it still refuses the object for other
-    reasons, the fix is kept as unsafe.
+    A fix is proven if the server accepts the object after it. If the server still refuses the
+    object for other reasons, the fix is kept as unsafe.
     """
     return [_try_on_object(item, judge) if item.trial is not None else item for item in placed]
 

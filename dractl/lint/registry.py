@@ -53,7 +53,9 @@ HEADINGS = (
     "Source",
 )
 LIST_HEADINGS = ("Seen in", "Source")
-"""Headings whose text has a line for each item; the text of others consists of paragraphs."""
+"""Headings whose text has a line for each item; the text of all other headings consists of
+paragraphs.
+"""
 
 REJECTED = {
     "claim": "The API server rejects the claim.",

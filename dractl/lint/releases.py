@@ -11,7 +11,9 @@ from dractl.lint.finding import Finding, Report
 
 
 def combine(reports: Sequence[Report]) -> Report:
-    """Combine reports into one: if only some releases have a finding, it names these releases."""
+    """Combine reports into one: if only some releases have a finding, the finding names these
+    releases.
+    """
     findings: dict[Any, Finding] = {}
     releases: dict[Any, list[str]] = {}
     for report in reports:

@@ -108,7 +108,7 @@ def _constraints(run: Run, unknown: frozenset[str]) -> Found:
         if (
             constraint.kind == "matchAttribute"
             and (name.lower() in unknown or listed)
-            and is_served(run, [claim]) is None  # else DRA773 reports it
+            and is_served(run, [claim]) is None  # DRA773 reports what is known to fail
         ):
             yield Advice(
                 claim.subject,

@@ -57,7 +57,7 @@ def check(run: Run) -> Found:
         ):
             continue
         if any(map(_is_too_small, matches)):
-            continue  # DRA754 reports these requests
+            continue  # DRA754 reports requests for more capacity than any device has
         fields = [constraint.fields for constraint in constraints]
         if inventory.refuses(_claim(claim, fields), classes):
             fails_anyway = inventory.refuses(_claim(claim, None), classes)

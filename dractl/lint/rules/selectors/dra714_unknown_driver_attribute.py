@@ -59,7 +59,7 @@ def check(run: Run) -> Found:
         ):
             reported.add(place)
             message = f"{driver.name} publishes no {_WORDS[lookup.kind]} {lookup.full_name}"
-            # With an alternative, the other conditions may decide.
+            # After || or in ?:, another condition may decide.
             if not any(sign in read.program.text for sign in ("||", " ? ")):
                 message += (
                     ": the selector "

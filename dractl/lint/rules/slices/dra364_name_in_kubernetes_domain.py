@@ -55,7 +55,7 @@ _DOMAINS = ("kubernetes.io", "k8s.io")
 
 def check(run: Run) -> Found:
     if preview_of(run.target) is not None:
-        return  # such a release may define more attributes
+        return  # a preview may define more attributes
     reported: set[tuple[str, str]] = set()
     for subject in list_own_slices(run):
         for device in subject.devices:
