@@ -41,11 +41,11 @@ class KnownVersion(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     name: str
     tags: tuple[str, ...] = ()
-    """The releases that publish the same, by git tag, oldest first."""
+    """The releases that belong to this version, as git tags, oldest first."""
     aliases: tuple[str, ...] = ()
     """Other names of the version."""
     released: str = ""
-    """The date of the first of these tags."""
+    """The date of the first tag."""
     seen: str = ""
     """The date on which an unreleased version (a main branch) was read."""
     source: str = ""
@@ -70,7 +70,7 @@ class Attribute(Row, frozen=True, kw_only=True):
     list_with: str | None = None
     """The driver option that makes the value a list instead of a scalar."""
     same_as: str = ""
-    """Another attribute, of any version, with the same value."""
+    """The name of another attribute, of any version, that has the same value."""
     more_since: str | None = None
     """The first version in which further devices, described by ``when``, have the attribute."""
     fewer_since: str | None = None
@@ -119,8 +119,8 @@ class DeviceKind(Row, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
     """Attributes that other devices of the driver have and these devices lack."""
     when: str = ""
-    """The condition under which they are published, such as a feature gate; empty: wherever the
-    hardware is.
+    """The condition under which they are published, such as a feature gate; empty if the hardware
+    is the only condition.
     """
 
 

@@ -27,7 +27,7 @@ class Products(Struct, frozen=True, forbid_unknown_fields=True):
     modules: dict[str, dict[str, str]]
     """The versions of kernel drivers on a described machine."""
     aliases: dict[str, str] = {}
-    """Other names."""
+    """The names of products, by their other names."""
 
 
 class MigRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -132,7 +132,7 @@ class RefusalMatch(Struct, frozen=True):
 
 @cache
 def refusal_file(name: str) -> RefusalFile | None:
-    """Return the file of a driver, or one of the other files; None if the pack has none."""
+    """Return the file of a driver, or one of :data:`OTHERS`; None if the pack lacks the file."""
     chosen = pack.current()
     if name not in chosen.entries(FOLDER):
         return None

@@ -252,7 +252,7 @@ class DeliveryReader:
                 delivery = self._build_application(applier)
             else:
                 delivery = Delivery(applier, tuple(self._build_kustomization(applier)))
-        except NotInRepository as error:  # all such appliers share one note
+        except NotInRepository as error:  # one note covers all appliers with this reason
             why = f"the {applier.kind} was not built: {error.why}"
             self.skip(applier, why, place=flux.find_missing_folder(applier))
             delivery = Delivery(applier)

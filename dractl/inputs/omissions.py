@@ -17,7 +17,9 @@ class Omission(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The first file, with the number of others; for several charts, their folder."""
+        """The first file, with the number of other files; for several charts, the folder that
+        contains them.
+        """
         charts = self._charts()
         if len(charts) > 1:
             folder = os.path.dirname(min(charts)) or "."

@@ -17,8 +17,8 @@ _MAX_DEPTH = 32
 
 def objects_within(document: Document, group: str) -> Iterator[Document]:
     """Yield the objects of an API group inside a document of another group: maps with
-    ``apiVersion``, ``kind`` and ``spec`` or ``metadata`` (others only refer to an object), and the
-    YAML of strings. Their places are positions in the containing file.
+    ``apiVersion``, ``kind`` and ``spec`` or ``metadata`` (a map without the last two only refers to
+    an object), and the YAML of strings. Their places are positions in the containing file.
     """
     mark = f"{group}/"
     stack: list[tuple[Path, Any]] = [((), document.value)]
@@ -113,7 +113,7 @@ def is_inline_patch(document: Document) -> bool:
 
 
 class _TextPlaces(Within):
-    """Finds the values of a document that is the text of a scalar in another one."""
+    """Finds the values of a document whose text is a scalar in another document."""
 
     def __init__(self, outer: Document, path: Path, inner: Document, source: Source) -> None:
         super().__init__(outer)

@@ -118,7 +118,7 @@ class _SharedValues(Struct):
 
 
 def _share_parts(item: Any, shared: _SharedValues) -> Any:
-    """Return an item in which parts that equal parts of earlier items are the same objects."""
+    """Return an item that shares with earlier items the parts that are equal in both."""
     if not isinstance(item, dict):
         return item
     spec, status = item.get("spec"), item.get("status")

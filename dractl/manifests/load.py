@@ -382,8 +382,8 @@ def _skip_reason(rendered: Rendered) -> str:
 def _file_documents(
     source: Source, *, meant: bool, names: bool, definitions: bool
 ) -> Iterator[Document | Broken | Skipped]:
-    """Yield the documents of a file. ``meant`` is True if the user has declared that these are
-    manifests; ``names`` is True if they mention DRA.
+    """Yield the documents of a file. ``meant`` is True if the user has declared that the file
+    contains manifests; ``names`` is True if the file mentions DRA.
     """
     if source.name.endswith(markdown.SUFFIXES):
         for item in _read_yaml(
@@ -469,7 +469,7 @@ def _documents_of_chart(
     variant: str | None,
 ) -> Iterator[Document]:
     """Yield the documents rendered from a chart, provided that they come from the templates in
-    ``sources``; ``variant`` is the values file, if the chart was rendered with others before.
+    ``sources``; ``variant`` is the values file, if the chart was rendered with other values before.
     """
     by_path = {os.path.relpath(name, chart): source for name, source in sources.items()}
     for item in _read_yaml(Source(chart, decode(data)), definitions=False):

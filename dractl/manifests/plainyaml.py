@@ -149,7 +149,7 @@ def _piece(text: str) -> list[_FlowPart]:
 
 
 _known_piece = lru_cache(8192)(_piece)
-"""A cached form of ``_piece``, since most pieces of a manifest occur in others too."""
+"""A cached form of ``_piece``, since most pieces of a manifest occur in other manifests, too."""
 
 
 def _add(collection: Any, name: str | None, value: Any) -> None:
@@ -243,7 +243,7 @@ def _line(line: str) -> _LineParts:
 
 
 _known = lru_cache(8192)(_line)
-"""A cached form of ``_line``, since most lines of a manifest occur in others too."""
+"""A cached form of ``_line``, since most lines of a manifest occur in other manifests, too."""
 
 
 def _literal(lines: list[str], start: int, outside: int, *, keep: bool) -> tuple[str, int]:

@@ -108,8 +108,8 @@ def reason_without_claim(resource: str) -> str:
 
 
 def reasons_of_companions(resources_of_container: Collection[str]) -> dict[str, str]:
-    """Return the reasons why a container's resources have no claim, if some of them only stand for
-    parts of the other resources' devices.
+    """Return the reasons why resources of a container have no claim, by name: a resource that only
+    selects a part of another resource's device, and that other resource.
     """
     reasons: dict[str, str] = {}
     for row in resources().companions:

@@ -99,8 +99,8 @@ def find_platform(
 ) -> Platform:
     """Return the platform of a cluster whose present release is given.
 
-    ``others`` are objects of files that the state does not have; ``live`` are such objects of a
-    live cluster.
+    ``others`` and ``live`` are objects that the state does not contain: from files, and from a live
+    cluster.
     """
     stored = (value for kind in state.kinds for value in state.objects(kind).values())
     objects = (*others, *live.objects)

@@ -1,7 +1,7 @@
 """Fields that the API server drops silently because their feature gate is off.
 
 The stored object then means something else than the object that the user wrote. The fields are data
-of :mod:`dractl.model.releases`; this follows ``dropDisabledFields`` of kubernetes/kubernetes
+of :mod:`dractl.model.releases`; the module follows ``dropDisabledFields`` of kubernetes/kubernetes
 ``pkg/registry/resource/*/strategy.go`` at creation, when nothing is "in use" already.
 """
 

@@ -94,7 +94,7 @@ class RoleFault(Struct, frozen=True):
     kind: Kind
     """The objects that the request is about."""
     path: Path
-    """Path in the role to the rule for the same resource."""
+    """The path in the role at which the fault is reported."""
     message: str
     help: str
     rule: Mapping[str, Any]
@@ -158,8 +158,8 @@ def find_faults(
 
     Roles of other programs have no faults.
 
-    ``others`` are the other roles of its account. ``on_nodes`` is True if a DaemonSet runs as the
-    account.
+    ``others`` are the other roles of the same account. ``on_nodes`` is True if a DaemonSet runs as
+    the account.
     """
     if _is_completed(role):
         return ()
