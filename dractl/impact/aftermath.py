@@ -40,7 +40,7 @@ class Aftermath(Struct, frozen=True):
 def evict_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return the effects when these pods are evicted at the same time.
+    """Return the effects when ``pods`` are evicted at the same time.
 
     Pods that are ``stuck`` stay Terminating with their devices.
     """
@@ -50,7 +50,7 @@ def evict_pods(
 
 
 def fail_pods(aftermath: Aftermath, pods: Collection[Key]) -> Aftermath:
-    """Return the effects when the containers of these pods end for good at the same time."""
+    """Return the effects when the containers of ``pods`` end for good at the same time."""
     if not pods:
         return aftermath
     return _end_pods(_mark(aftermath, pods, mark_failed), pods)
@@ -65,7 +65,7 @@ def _mark(aftermath: Aftermath, pods: Collection[Key], mark: Callable[[Pod], Pod
 def _end_pods(
     aftermath: Aftermath, pods: Collection[Key], stuck: Collection[Key] = ()
 ) -> Aftermath:
-    """Return ``aftermath``, extended by the effects when these pods end at the same time.
+    """Return ``aftermath``, extended by the effects when ``pods`` end at the same time.
 
     Pods that are ``stuck`` stay Terminating with their devices.
     """

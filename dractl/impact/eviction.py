@@ -1,8 +1,8 @@
 """The pods that the device taint eviction controller deletes, and when.
 
 Upstream: kubernetes pkg/controller/devicetainteviction/device_taint_eviction.go. The controller
-deletes pods itself, without the eviction API: PodDisruptionBudgets do not count. It checks the
-allocation of a claim, not its requests, and only the effect NoExecute.
+deletes pods itself, without the eviction API: PodDisruptionBudgets do not count. The controller
+checks the allocation of a claim, not the claim's requests, and only the effect NoExecute.
 """
 
 from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class Eviction(Struct, frozen=True):
     source: DeviceTaintSource
     """The taint that takes effect first."""
     delay: int | None
-    """The seconds for which a toleration keeps the pod; None if it does not tolerate the taint."""
+    """The seconds for which a toleration keeps the pod; None if no toleration matches the taint."""
     request: str
     """The request of the claim that has the device."""
 

@@ -56,7 +56,7 @@ class NodeInQuestion(Struct, frozen=True):
 def find_node(state: ClusterState, features: Features, name: str) -> NodeInQuestion:
     """Return a node with its pods and plug-ins.
 
-    Raises UsageError with the nearest name if there is none.
+    Raises UsageError with the nearest name if there is no such node.
     """
     names = {key[1] for key in state.nodes} | {pod.node_name for pod in state.pods.values()}
     if name not in names:

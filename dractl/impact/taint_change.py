@@ -62,8 +62,9 @@ def _store_rule(
 ) -> dict[str, Any]:
     """Return a rule as the API server stores it.
 
-    If the effect of a stored rule changes, its time is set anew
-    (pkg/registry/resource/devicetaintrule/strategy.go PrepareForUpdate).
+    If the effect of a stored rule changes but its time does not, releases with the feature
+    ``rule-time-follows-effect`` set a new time (pkg/registry/resource/devicetaintrule/strategy.go
+    PrepareForUpdate).
     """
     time_added = rule.time_added
     if (
