@@ -222,7 +222,7 @@ def _differs_by_case(pattern: str, present: Sequence[str]) -> bool:
 def _correct_driver(
     text: str, comparison: Comparison, lost: Sequence[DeviceID]
 ) -> Iterator[Rewrite]:
-    """Yield the text with the name of a driver that resembles the name in it."""
+    """Yield the text with the name of a device's driver in place of a similar name."""
     drivers = {device.driver for device in lost}
     for literal in comparison.literals[:1]:
         for driver in _find_intended_values(

@@ -121,7 +121,7 @@ def verify(
     """Return the nodes on which the subject fits after the change; only ``nodes`` are tried, if
     given.
 
-    The result is empty if it fits on none, or if nobody could make the change.
+    The result is empty if the subject fits on none, or if nobody could make the change.
     """
     try:
         state = apply(problem.state, candidate.trial)

@@ -131,7 +131,7 @@ def update_pod(problem: FixProblem, cause: OldRevision) -> Iterator[Candidate]:
 def end_old_replica(problem: FixProblem, cause: OldReplicas) -> Iterator[Candidate]:
     """End an old replica of a Deployment first, if the new replica waits for its devices.
 
-    The strategy decides whether it ends first (kubernetes pkg/controller/deployment/rolling.go).
+    The strategy decides which step is first (kubernetes pkg/controller/deployment/rolling.go).
     """
     marks = _mark_old_replicas(problem, cause.owner.replace(" ", "/", 1))
     for position, name in enumerate(cause.pods[:_MAX_OLD_REPLICAS]):

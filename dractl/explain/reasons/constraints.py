@@ -47,7 +47,7 @@ class AttributeMissing(RequestCause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     """The devices that lack the attribute."""
     publish: int = 0
-    """The number of devices that publish it."""
+    """The number of devices that publish the attribute."""
     of: int = 0
     """The number of devices of the request."""
 

@@ -185,7 +185,7 @@ class UnknownNodes(Cause, frozen=True, kw_only=True):
 
     @property
     def is_misnamed(self) -> bool:
-        """True if a node exists under the short form of the first name, or under its long form."""
+        """True if ``nearest`` is the short or the long form of the first name in the slices."""
         return self.nearest is not None and is_same_host(self.places[0], self.nearest)
 
     def sentence(self, names: Names, scope: Scope) -> str:

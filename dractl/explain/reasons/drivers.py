@@ -24,7 +24,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
     driver: str
     node: str
     is_fault: bool = True
-    """True if it explains why the driver does not serve the node."""
+    """True if the state explains why the driver does not serve the node."""
     is_passing: bool = False
     """True if the state passes without any action."""
 
@@ -296,7 +296,7 @@ class DeploymentRefused(Struct, frozen=True):
         return f"Deployment {self.deployment} of the driver has no pod{since}: {self.refusal}"
 
     def steps(self) -> Iterator[NextStep]:
-        """Yield the changes after which its pods are created."""
+        """Yield the changes after which the Deployment's pods are created."""
         namespace, _, name = self.deployment.partition("/")
         cause = PodsNotCreated(
             owner=f"Deployment {self.deployment}", event=self.refusal, driver=self.driver
@@ -337,7 +337,7 @@ class DriverRoot(Struct, frozen=True):
     ``/``.
     """
     option: str = ""
-    """The value of the driver's chart that sets it."""
+    """The value of the driver's chart that sets the folder."""
 
     def clause(self) -> str:
         """Return the folder's settings as a main clause; "" if there are none."""
@@ -357,7 +357,7 @@ class DriverRoot(Struct, frozen=True):
 
 
 class DomainState(Struct, frozen=True):
-    """A ComputeDomain that is not ready, from the point of view of its node."""
+    """A ComputeDomain that is not ready, as seen from ``node``."""
 
     domain: str
     """``namespace/name``."""

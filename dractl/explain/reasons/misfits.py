@@ -46,7 +46,7 @@ class Misfit(Struct, frozen=True):
     values: tuple[tuple[str, int], ...] = ()
     """Each value with the number of devices that have it; empty if no device has a value."""
     devices: int = 0
-    """The number of devices on which it is false."""
+    """The number of devices on which the condition is false."""
     nearest: str | None = None
     """The published name that was probably meant, if no device has a value."""
     in_other_map: bool = False

@@ -18,7 +18,7 @@ class AskedObject(Struct, frozen=True):
     namespace: str
     name: str
     volumes: Sequence[tuple[str, str]] = ()
-    """Its PersistentVolumeClaims, each with its phase."""
+    """The subject's PersistentVolumeClaims, each with its phase."""
 
 
 CONTROLLERS = NextStep(

@@ -299,7 +299,7 @@ class Unchecked(Cause, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
     """Pods (``namespace/name``) that use the same volume, or that use volumes on the same node."""
     used: int = 0
-    """The number of volumes that they use on the node."""
+    """The number of volumes that ``users`` use on the node."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "plugin": self.plugin}

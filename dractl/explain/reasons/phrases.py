@@ -53,7 +53,8 @@ class Names(Struct, frozen=True, eq=False):
 
     def join(self, refs: Sequence[RequestRef]) -> str:
         """Return the requests as ``a, b`` or ``main/a, aux/b``; "its requests" if ``refs`` is
-        empty, since it leaves out requests with alternatives."""
+        empty, since ``refs`` leaves out requests with alternatives.
+        """
         if not refs:
             return "its requests"
         several = len({ref.claim for ref in refs}) > 1 or refs[0].claim.endswith(_SPECIAL_CLAIM)

@@ -898,7 +898,7 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
     page = NodeSilent.page
 
     seconds: int
-    """The seconds for which it has been silent."""
+    """The seconds for which the kubelet has been silent."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]

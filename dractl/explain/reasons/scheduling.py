@@ -118,7 +118,7 @@ class TimeoutRisk(ClaimCause, frozen=True, kw_only=True):
 
     requests: tuple[RequestRef, ...] = ()
     because: Cause | None = None
-    """The cause that makes the search long, since it cannot be satisfied."""
+    """The cause of the long search: a demand that cannot be satisfied."""
 
     @property
     def refs(self) -> tuple[RequestRef, ...]:
