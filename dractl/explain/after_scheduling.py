@@ -135,7 +135,7 @@ class PlacedPod(Struct, frozen=True):
     def silent_drivers(self) -> tuple[str, ...]:
         """The drivers of the pod's devices that publish no slice on its node.
 
-        The kubelet deletes their slices 30 s after a driver stops.
+        The kubelet deletes the slices of a driver 30 s after the driver stops.
         """
         if not self.state.covers("ResourceSlice") or not self.drivers:
             return ()
@@ -913,7 +913,7 @@ def find_unlisted_claims(pod: Raw, claims: Sequence[PodClaim]) -> UnlistedClaims
     """Return the allocated claims whose devices no container gets.
 
     Neither scheduler nor kubelet objects: the kubelet gives a container only the devices of the
-    requests that it names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
+    requests that the container names (kubernetes pkg/kubelet/cm/dra/manager.go GetResources).
     """
     view = Pod(pod)
     claim_uses = [

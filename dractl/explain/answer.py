@@ -266,7 +266,7 @@ class DeviceStatus(Struct, frozen=True):
     detail: str = ""
     """The reason for the status, or the remainder of a shared device."""
     requests: tuple[str, ...] = ()
-    """The requests that could use it if it were free."""
+    """The requests that could use the device if it were free."""
     root: str | None = None
     """The PCIe root that its driver publishes."""
     numa: str | None = None
@@ -287,7 +287,7 @@ class DriverStatus(Struct, frozen=True):
     devices: int
     held: int
     restartable: bool
-    """True if all of its devices are free on the node."""
+    """True if all devices of the driver on the node are free."""
 
 
 class Subject(Struct, frozen=True):
@@ -324,9 +324,10 @@ class SchedulerAnswer(Struct, frozen=True):
     title: str
     """The scheduler with its version, if it is known; else its name."""
     kube_scheduler: bool
-    """True if it is a kube-scheduler; then the verdict of the answer is its verdict."""
+    """True if the scheduler is a kube-scheduler, so that the verdict of the answer is its verdict.
+    """
     runs: bool | None
-    """True if the scheduler runs; None if the input does not show it."""
+    """True if the scheduler runs; None if the input does not show whether it does."""
     workloads: tuple[str, ...]
     """``KIND/NAMESPACE/NAME`` of the workloads that run it."""
     version: str

@@ -128,7 +128,7 @@ def find_subjects(
 def _no_pods_error(state: ClusterState, subject: Question) -> InputError:
     """Return the error for an object without pods and without a pod template.
 
-    A PodGroup names no pods: they name it in ``spec.schedulingGroup`` (kubernetes,
+    A PodGroup names no pods: the pods name their group in ``spec.schedulingGroup`` (kubernetes,
     staging/src/k8s.io/api/core/v1/types.go, PodSchedulingGroup).
     """
     namespace, name = subject.key

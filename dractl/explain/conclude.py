@@ -103,8 +103,8 @@ def conclude(diagnosis: Diagnosis) -> Conclusion:
 def _steps(diagnosis: Diagnosis) -> Sequence[Callable[[Diagnosis, Conclusion], Conclusion]]:
     """Return the steps after the attempt.
 
-    The step about missing permissions is the last one. If no devices can be compared, the step
-    about the pod itself comes after it.
+    The step about missing permissions is the last one if devices can be compared, otherwise the
+    step about the pod itself. A claim has no steps if its attempt decides nothing.
     """
     if diagnosis.of_claim:
         steps = (_apply_doubt, _apply_preview_doubts, _apply_no_consumer, _apply_permissions)
@@ -399,7 +399,7 @@ def _apply_pod_alone(diagnosis: Diagnosis, conclusion: Conclusion) -> Conclusion
 
 
 def _scheduler_notes(case: Case) -> tuple[str, ...]:
-    """Return the facts about another scheduler of the pod, and its own words."""
+    """Return the facts about another scheduler that the pod names, and what that scheduler says."""
     scheduler = schedulers.find_scheduler(case)
     return () if scheduler is None else tuple(schedulers.notes_of(case, scheduler))
 

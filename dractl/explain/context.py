@@ -48,13 +48,15 @@ class Case(Struct, frozen=True):
     groups: tuple[tuple[NodeVerdict, ...], ...] = ()
     """Nodes that get the same answer."""
     surveys: Mapping[str, Survey] = field(default_factory=dict)
-    """The survey of the first node of each group, by its name; empty if nothing is to be
-    allocated.
+    """The survey of the first node of each group, by the name of that node; empty if nothing is to
+    be allocated.
     """
     classes: Mapping[str, DeviceClass] = field(default_factory=dict)
     drivers: frozenset[str] = frozenset()
     refusals: Mapping[str, tuple[Rejection, ...]] = field(default_factory=dict)
-    """All filters that refuse a node, by its name. The scheduler reports only the first one."""
+    """All filters that refuse a node, by the name of the node. The scheduler reports only the first
+    one.
+    """
 
     @property
     def state(self) -> ClusterState:

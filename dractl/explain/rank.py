@@ -82,8 +82,8 @@ def rank_causes(case: Case, findings: Sequence[NodeFindings]) -> tuple[Cause, ..
 
 
 def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...]:
-    """Merge equal causes of all nodes; sort them by how far they got, then by the number of their
-    nodes.
+    """Merge equal causes of all nodes. Sort them by how far the pod gets before a cause stops it,
+    then by the number of their nodes.
     """
     verdicts = case.attempt.nodes
     allocating = {v.name for v in verdicts if v.allocates and not v.unusable_claims}

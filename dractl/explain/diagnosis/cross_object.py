@@ -625,8 +625,8 @@ def _find_silent_drivers(
 def _find_unmatched_daemon_set(
     case: Case, lacking: Sequence[str], peers: set[str]
 ) -> tuple[str, str]:
-    """Return the DaemonSet of a driver that runs on ``peers``, and the node label that it requires
-    and the ``lacking`` nodes do not have.
+    """Return the DaemonSet of a driver that runs on ``peers``, and the label in its node selector
+    that the ``lacking`` nodes do not have.
 
     Both are empty if there is no such DaemonSet.
     """

@@ -170,7 +170,9 @@ def young_age(state: ClusterState, node: Node) -> str:
 def _refusal_of_node(
     workloads: DriverWorkloads, node: Node, daemon_set: Workload
 ) -> PluginState | None:
-    """Return why a DaemonSet does not run on a node; None if it selects and tolerates it."""
+    """Return why a DaemonSet does not run on a node; None if it selects the node and tolerates the
+    node's taints.
+    """
     pod, info = daemon_set.template_pod, NodeInfo(node.raw)
     name, driver = describe_workload(daemon_set), workloads.driver
     affinity = check_node_affinity(pod, info)
@@ -281,8 +283,8 @@ def find_failing_pods(
 
 
 def find_domain_state(state: ClusterState, claim: Claim, node: str) -> DomainState | None:
-    """Return the ComputeDomain of a claim's channel if it is not ready; None if it is, or if the
-    input has none.
+    """Return the ComputeDomain of a claim's channel if it is not ready; None if it is ready, or if
+    the input has no such domain.
 
     The claim's configuration names the domain by its UID (kubernetes-sigs/dra-driver-nvidia-gpu
     api/nvidia.com/resource/v1beta1 ComputeDomainChannelConfig).

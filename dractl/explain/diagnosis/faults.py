@@ -147,8 +147,10 @@ def cause_of_unused_pool(
     device_class: str | None = None,
     all_mode: bool = False,
 ) -> PoolCause:
-    """Return why the scheduler does not use a pool. With ``all_mode``, ``request`` wants all
-    devices, and the pool keeps it from being allocated.
+    """Return why the scheduler does not use a pool.
+
+    With ``all_mode``, ``request`` wants all devices, and the pool keeps this request from being
+    allocated.
     """
     facts: dict[str, Any] = {
         "driver": pool.driver,

@@ -39,7 +39,7 @@ MAX_USERS_NAMED = 2  # pods that a cause names
 
 
 class NodeFindings(Struct, frozen=True):
-    """The findings on a node, which are equal for all nodes that it stands for."""
+    """The findings on a node, which are equal for all nodes that this node stands for."""
 
     name: str
     verdict: Any

@@ -41,9 +41,7 @@ def find_doubts(case: Case) -> Iterator[str]:
 
 
 def _objects(case: Case) -> Iterator[Mapping[str, Any]]:
-    """Yield the claims that are not allocated, and each class that they name, as they are
-    written.
-    """
+    """Yield the objects of the claims that are not allocated, and of the classes that they name."""
     classes: dict[str, None] = {}
     for item in case.claims.values():
         if item.value is None or item.claim is None or item.allocated:

@@ -1,5 +1,5 @@
 """Drivers that publish nothing on nodes that they should serve, and the faults of their plug-ins
-that explain it.
+that explain why.
 """
 
 from collections.abc import Iterator, Sequence

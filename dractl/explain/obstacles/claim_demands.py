@@ -284,7 +284,7 @@ class ClassOfRequest(RequestDemand, frozen=True):
 
     device_class: str
     drivers: tuple[str, ...]
-    """The drivers that it is probably for; empty if that is not known."""
+    """The drivers that the class is probably for; empty if that is not known."""
 
     @property
     def hides(self) -> bool:

@@ -36,7 +36,7 @@ class Description(Struct, frozen=True):
     obstacles: tuple[Obstacle, ...] = ()
     """The obstacles on the nearest node, the deciding one first."""
     causes: tuple[Cause, ...] = ()
-    """The cause of each obstacle when it is the only one."""
+    """The cause that each obstacle has once the others are lifted."""
     when: When | None = None
     """The time when the subject could fit; None if that is not known."""
     lasting: tuple[Cause, ...] = ()
