@@ -73,7 +73,9 @@ def _folder_of_installed_pack() -> Path | None:
 
 
 def _pack_of_path(path: str, default: Pack) -> Pack:
-    """Return the pack in a folder or an archive."""
+    """Return the pack in a folder or an archive; for the file of one driver, return ``default``
+    with that file.
+    """
     place = Path(path)
     # The result is False, too, if the name is too long, or if the folder cannot be read
     if os.path.isdir(path):

@@ -91,7 +91,9 @@ def _is_stored(document: Document) -> bool:
 
 
 def _is_same_object(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Return True if copies show one object at about the same time, with the same devices."""
+    """Return True if copies show one stored object in the same state: they have the same uid and,
+    unless the object is a pod, the same specification, allocation and allocatable resources.
+    """
     if text_at(first, "metadata", "uid") != text_at(second, "metadata", "uid"):
         return False
     return all(

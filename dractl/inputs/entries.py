@@ -94,8 +94,8 @@ def list_sync_folders(documents: Iterable[Document], origins: Origins) -> Iterat
 
 
 def _find_instance(document: Document) -> Any:
-    """Return the fields of a FluxInstance, also in the values of its chart
-    (controlplaneio-fluxcd/charts charts/flux-instance/values.yaml).
+    """Return the fields of a FluxInstance, None for any other object. They may be in the values of
+    its chart (controlplaneio-fluxcd/charts charts/flux-instance/values.yaml).
     """
     if (document.api_version or "").startswith(_OPERATOR) and document.kind == "FluxInstance":
         return document.at(("spec",))

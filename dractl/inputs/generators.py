@@ -63,8 +63,8 @@ def _read_env(name: str, text: str) -> Document:
 
 
 def _list_variables(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the variables of an env file, with the offsets of their values; a line without a value
-    takes it from the environment of kustomize.
+    """Yield the variables of an env file, with the offsets of their values; lines without ``=`` are
+    left out, since kustomize takes their values from its own environment.
     """
     start = 0
     for line in text.splitlines(keepends=True):

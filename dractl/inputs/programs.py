@@ -2,9 +2,9 @@
 limits.
 
 The files that the program renders may come from a pull request. On every platform, the program has
-an empty home, an empty search path, proxies that lead nowhere, limits of time and output, and none
-of the user's variables. On Linux it also has a limit of memory and, if the kernel lets users make
-namespaces, a network of its own that has no devices.
+an empty home, a search path without other programs, proxies that lead nowhere, limits of time and
+output, and none of the user's variables. On Linux it also has a limit of memory and, if the kernel
+lets users make namespaces, a network of its own that has no devices.
 """
 
 import os
@@ -116,7 +116,7 @@ def _environment(home: str, bin_folder: str) -> dict[str, str]:
     return {
         "HOME": home,
         "TMPDIR": home,
-        "PATH": bin_folder,  # empty, so that no other program is found
+        "PATH": bin_folder,  # has at most the interpreter of a script
         "LANG": "C.UTF-8",
         "HELM_NO_PLUGINS": "1",
         "KUBECONFIG": os.devnull,  # some versions of kubectl first ask the cluster for its version

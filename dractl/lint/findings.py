@@ -253,7 +253,9 @@ def _add_cause(advice: Advice, without_devices: Mapping[tuple[int, Path], Advice
 def _group_by_home(
     meant: Iterable[IntendedObject], kustomizations: Kustomizations
 ) -> list[list[IntendedObject]]:
-    """Group the objects by chart and kustomization, by document of prose, and by folder."""
+    """Group the objects by cluster, by chart and kustomization, by document of prose, and by
+    folder.
+    """
     homes: dict[str, list[IntendedObject]] = {}
     for item in meant:
         document = item.subject.document

@@ -103,8 +103,8 @@ def _flag_main_containers(
 
 
 def _main_container_specs(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield the pod specifications with a main container outside the list: the path of each, and
-    the key of the container.
+    """Yield the pod specifications with a main container outside the list and without
+    ``resourceClaims``: the path of each, and the key of the container.
     """
     if len(path) > _DEPTH:
         return

@@ -53,7 +53,9 @@ class Store:
         return body if digest == digest_of_parts([body]).encode() else None
 
     def put(self, key: str, body: bytes) -> None:
-        """Store bytes atomically, and delete others if there are too many."""
+        """Store bytes atomically, unless they exceed a quarter of :data:`MAX_BYTES`, and delete the
+        oldest files if there are too many.
+        """
         if len(body) > MAX_BYTES // 4:
             return
         with suppress(OSError):

@@ -94,7 +94,7 @@ class _Budget:
 
     def read(self, file: IO[bytes], size: int) -> bytes | None:
         """Return the file's bytes, or None if the ``size`` that the archive declares is already too
-        large.
+        large. Raises InputError if the archive expands too far.
         """
         if size > MAX_FILE:
             return None

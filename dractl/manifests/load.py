@@ -499,12 +499,11 @@ def is_relevant(data: bytes) -> bool:
 
 def _is_beside_dra(data: bytes) -> bool:
     """Return True if a file that does not name DRA may concern it."""
-    # A claim whose kind is missing
     return (
         _has_any(data, _ABOUT_DRIVERS)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
-        or (b"devices" in data and b"kind" not in data)
+        or (b"devices" in data and b"kind" not in data)  # a claim whose kind is missing
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )

@@ -56,7 +56,8 @@ GROUPS: Final = ("AllAlpha", "AllBeta")
 @cache
 def has_change(release: str, name: str, patch: int | None = None) -> bool:
     """Return True if a release has a change of :data:`CHANGES`; KeyError for an unknown name.
-    ``patch``, if it is known, decides for releases that have the change only from some patch on.
+    ``patch``, if it is known, decides for releases in which a patch release brought or ended the
+    change.
     """
     change = CHANGES[name]
     came = patch_that_brought(change.patches, release)

@@ -72,7 +72,7 @@ def check(run: Run) -> Found:
 
 
 def _is_too_small(match_: tuple[Request, list[SliceDevice]]) -> bool:
-    """Return True if no device has a capacity that a request wants."""
+    """Return True if no device has as much of a capacity as a request wants."""
     request, devices = match_
     wanted = request.capacity
     return any(
