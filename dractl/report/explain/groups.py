@@ -120,7 +120,7 @@ def _list_some(items: Sequence[str]) -> str:
 
 
 def _alternative_sentences(group: Group) -> Iterator[str]:
-    """Yield the result of another order or another alternative."""
+    """Yield how many pods fit in another order, with other devices, or with another alternative."""
     reached = group.placed + group.fits
     if group.order:
         yield f"all fit if pods like {', then like '.join(group.order)} are placed in this order"
