@@ -406,7 +406,8 @@ def _rollout_settings(case: Case, deployment: str) -> Raw:
 def _pods_need_each_other(case: Case, key: Key) -> bool:
     """Return True if the pods of a Job may need each other.
 
-    All pods of an Indexed Job run at once, or a controller other than a CronJob created the Job.
+    They may if the Job is Indexed and runs all of its pods at once, or if a controller other than a
+    CronJob created the Job.
     """
     job = case.state.workload("Job", key)
     is_indexed = job.parallelism == job.completions and job.completion_mode == "Indexed"
@@ -480,7 +481,7 @@ def _find_lost_nodes(
 
 
 def _node_exists(case: Case, node: str) -> bool:
-    """Return True if a node has the name ``node``, or a label with this value."""
+    """Return True if a node has the name ``node``, or a label whose value is ``node``."""
     nodes = case.scheduler.snapshot.nodes
     return node in nodes or any(node in info.labels.values() for info in nodes.values())
 

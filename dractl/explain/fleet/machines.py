@@ -388,7 +388,7 @@ class MachineCluster:
     def _answer_with_labels(
         self, question: Question, needs: tuple[RequiredLabel, ...], ask: Ask[A]
     ) -> tuple[A, tuple[RequiredLabel, ...]]:
-        """Answer a question about a node with further labels.
+        """Answer a question about a node that also has the labels ``needs``.
 
         If the subject does not fit, also assume the labels that pools of several nodes need.
         """

@@ -233,7 +233,7 @@ class Count(RequestDemand, frozen=True):
     count: int
     """The number of devices; 0 for all devices."""
     constraints: tuple[ClaimDemand, ...] = ()
-    """The constraints that this number of devices does not meet, if there are several."""
+    """The constraints that this count stands for among the obstacles, if it stands for several."""
 
     @property
     def want(self) -> str:

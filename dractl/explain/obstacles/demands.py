@@ -439,7 +439,7 @@ class NodeName(FieldDemand, frozen=True):
 
 
 class HostPort(Demand, frozen=True):
-    """The demand for a port of the node that another pod has."""
+    """The demand for a port of the node that another pod uses."""
 
     kind = "host-port"
     passes = True

@@ -461,7 +461,8 @@ def _is_met_by_a_device(scheduler: Scheduler, condition: str) -> bool:
 def smallest_subset(
     is_enough: Callable[[Sequence[Demand]], bool], demands: Sequence[Demand]
 ) -> list[Demand]:
-    """Return a minimal part of ``demands`` that is enough, given that all demands together are.
+    """Return a minimal part of ``demands`` that is enough, given that all demands together are
+    enough.
 
     No demand of the result is superfluous. If there is a choice, the demands that come first are in
     the result.

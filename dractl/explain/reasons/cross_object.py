@@ -58,7 +58,7 @@ class LostNodes(Cause, frozen=True, kw_only=True):
     places: tuple[str, ...] = ()
     """The names of the nodes."""
     claim: str | None = None
-    """The claim that is allocated there; None if the devices are held there."""
+    """The claim that is allocated on these nodes; None if the wanted devices are held on them."""
     unready: bool = False
     """True if the nodes exist but do not answer."""
 

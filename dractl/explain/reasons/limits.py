@@ -130,9 +130,7 @@ class QuotaRefusal(ClaimCause, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, stop: pre_enqueue.ClaimNotCreated) -> Self | None:
-        """Return the refusal that an event quotes; None if the claim is not created for another
-        reason.
-        """
+        """Return the refusal by a quota that an event quotes; None if the event quotes none."""
         _, mark, details = stop.event.partition(_EXCEEDED_QUOTA)
         if not mark:
             return None

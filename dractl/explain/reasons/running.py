@@ -124,7 +124,7 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
 
     @property
     def driver(self) -> str:
-        """The driver that the kubelet names, or the only one of the pod."""
+        """The driver that the kubelet names, or else the only driver of the pod."""
         name = self.prepare.driver or (self.refusal.driver if self.refusal is not None else "")
         name = name or (self.drivers[0] if len(self.drivers) == 1 else "")
         return f"driver {name}" if name else "the DRA driver"

@@ -123,7 +123,7 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
     refusal: str = ""
     """The end of a sentence: the scheduler does not allocate the pod's claims. Empty if it does."""
     instead: str = ""
-    """The advice for such pods, as an imperative."""
+    """The advice for pods of this scheduler, as an imperative."""
     group: str = ""
     """The resource and the name of the object for the pod's group, separated by a space."""
 

@@ -542,7 +542,7 @@ class Mixed(Cause, frozen=True, kw_only=True):
     nearest_node: str = ""
     """The node that is nearest to a fit."""
     nearest_cause: Cause | None = None
-    """The cause there."""
+    """The cause on that node."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.codes}

@@ -133,8 +133,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     they hold the devices.
     """
     ends: bool = False
-    """True if such pods end without any action, as the pods of a Job do, so that waiting is
-    enough.
+    """True if the pods in the way end without any action, as the pods of a Job do, so that waiting
+    is enough.
     """
     together: bool = False
     """True if the pods may wait for each other, as the pods of a JobSet or an Indexed Job do."""
