@@ -18,7 +18,7 @@ from dractl.allocation.build import Built
 from dractl.allocation.problem import SearchProblem, Slot, bits
 from dractl.allocation.search import Abort, NoSolution, Solution, search
 
-_MAX_STEPS = 30_000  # some seconds
+_MAX_STEPS = 30_000  # steps that take some seconds
 _STEPS_PER_ALLOCATION = 5
 _MAX_ALLOCATION_STEPS = 20_000  # steps of the allocator for one choice of locations
 _MAX_LOCATIONS = 256

@@ -11,7 +11,7 @@ from dractl.objects import Raw
 from dractl.scheduler.attempt import Scheduler
 from dractl.views import Key
 
-_PROGRESS_INTERVAL = 100  # allocations
+_PROGRESS_INTERVAL = 100  # allocations between two reports of progress
 
 
 class Use(Struct, frozen=True):

@@ -33,7 +33,7 @@ from dractl.model import DeviceClass, Node, ResourceClaim, ResourceSlice
 DEFAULT_BUDGET = 300_000
 """Devices and requests that a search examines before it gives up; a few seconds of work."""
 
-_MAX_REMEMBERED_SEARCHES = 10_000  # searches
+_MAX_REMEMBERED_SEARCHES = 10_000  # searches whose results are cached
 
 _ONE_POOL: Final[frozenset[FaultKind]] = frozenset({"pool-incomplete", "pool-invalid"})
 """Faults of a pool that end a request with mode All before the search (validateDeviceRequest)."""

@@ -1,4 +1,4 @@
-"""Bounds for the rest of the search: whether it can still succeed.
+"""Bounds that show whether the rest of a search can still succeed.
 
 Every bound is a proof: it rules out only cases without a solution. Devices that can be shared are
 never ruled out.
@@ -20,7 +20,7 @@ class Demand(Struct, frozen=True, gc=False):
     need: int
     mask: int
     certain: bool = True
-    """True if no other alternative can meet the request."""
+    """False for a request that may use another alternative instead."""
 
 
 class Counter(Struct, frozen=True, order=True):
@@ -47,7 +47,9 @@ class CounterSum(Struct, frozen=True):
 
 
 class _Values:
-    """For each slot that a constraint covers, its devices by their value of the attribute."""
+    """The devices of each slot that a constraint covers, by their value of the constrained
+    attribute.
+    """
 
     __slots__ = ("by_slot", "constraint", "index", "same")
 
@@ -248,8 +250,9 @@ class Bounds:
     def _demands_left(
         self, search: Holdings, number: int, need: int, todo: int
     ) -> Iterator[Demand]:
-        """Yield the demands from the slot on. If a request has several alternatives that are not
-        ruled out, none of them is certain.
+        """Yield the demand of the slot, and one demand for each later request. For a request with
+        several alternatives, this is the first alternative with enough devices left, or else the
+        last one, and it is not certain.
         """
         problem = self.problem
         slot = problem.slots[number]
@@ -380,7 +383,9 @@ class Bounds:
         return True
 
     def _pigeonhole(self, groups: dict[int, int]) -> bool:
-        """Check Hall's condition over the requests that must each get devices of their own."""
+        """Return True if the requests that must each get devices of their own can all get them
+        (Hall's condition).
+        """
         if any(mask.bit_count() < need for mask, need in groups.items()):
             return False
         if len(groups) < 2:
@@ -393,7 +398,9 @@ class Bounds:
         return _flow(groups)
 
     def _has_values_for_claims(self, search: Holdings, tables: dict[int, list[Demand]]) -> bool:
-        """Return True if there are enough values for equal claims that need a value each."""
+        """Return False if there are more equal claims than the values of a match constraint can
+        serve.
+        """
         alike: dict[Hashable, tuple[_Values, list[Demand], set[int]]] = {}
         for claim, wanted in tables.items():
             for table in self.values[claim]:

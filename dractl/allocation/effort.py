@@ -18,7 +18,9 @@ class EarlierDevices(Struct, frozen=True):
 
 
 class Tries(Struct, frozen=True):
-    """The estimated number of devices that are tried for a slot, and of ways to serve it."""
+    """Two estimates for a slot: how many devices are tried, and in how many ways the slot can be
+    served.
+    """
 
     calls: float
     ways: float

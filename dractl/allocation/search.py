@@ -252,7 +252,7 @@ class Search(Holdings):
         """Take the next device of mode All: the devices are fixed, and each is tried once."""
         slot = self.slots[frame.slot]
         assert slot.every is not None
-        if frame.todo:  # tried already
+        if frame.todo:  # each device is tried only once
             return _FAILED
         frame.todo = 1
         self._spend()

@@ -122,8 +122,8 @@ class _Builder:
         self.hidden: set[int] = set()
         self.dependencies = invariants.dependencies(root)
         self.remembered: list[list[int]] = []  # the slots that each of the enclosing loops keeps
-        # Sub-expressions of lower levels are worth remembering: their values change less often than
-        # they are evaluated
+        # Sub-expressions of a level below this one are worth remembering: their values change less
+        # often than they are evaluated
         self.ceiling = invariants.DEVICE_LEVEL
 
     def build(self, node: Node) -> Run:

@@ -25,7 +25,7 @@ def number_parser(
     allowed = f"from {least} to {most:,}" if most is not None else f"of {least} or more"
 
     def parse(value: str | int) -> int:
-        if isinstance(value, int):  # the default
+        if isinstance(value, int):  # typer passes the default as a number
             return value
         figure = int(value) if value.isascii() and value.isdigit() else -1
         if figure < least or (most is not None and figure > most):

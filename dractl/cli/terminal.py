@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ColorChoice = Literal["auto", "always", "never"]
 _MAX_MESSAGE_CHARACTERS = 4_000  # characters of a message, which may quote the user's input
-_MAX_ERRORS = 20  # errors of one kind
+_MAX_ERRORS = 20  # errors of one kind that are printed one by one
 
 
 class _Choices:

@@ -1,7 +1,7 @@
 """The objects that drivers would publish for machines outside the cluster: described machines, and
 snapshots.
 
-``notify`` is called with notices for the user about them.
+``notify`` is called with each notice for the user about such a machine or its drivers.
 """
 
 from collections import Counter

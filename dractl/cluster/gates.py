@@ -230,7 +230,7 @@ def _lacks_fields(contents: Sequence[Any], branch: _Branch) -> bool:
         return False
     try:
         names = set(chain.from_iterable(chain.from_iterable(map(dict.values, contents))))
-    except TypeError:  # some value is of another type
+    except TypeError:  # some value is not a map
         return False
     return names.isdisjoint(branch.children)
 

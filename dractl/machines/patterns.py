@@ -29,7 +29,7 @@ VENDORS = {
 _WILDCARD = re.compile(r"[*?\[]")
 _COUNTED = re.compile(r"[^*?\[]+\*[0-9]+\Z")
 _LEAST_SIMILAR = 0.5
-_LEAST_COMMON = 2  # characters
+_LEAST_COMMON = 2  # the fewest characters that a near name shares with a pattern
 _MAX_NEAR = 3
 
 

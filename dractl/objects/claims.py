@@ -134,7 +134,7 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
             elif "exactly" in request:
                 requests.append([Request(name, (*path, "exactly"), mapping(request["exactly"]))])
             else:
-                requests.append([Request(name, path, request)])  # v1beta1
+                requests.append([Request(name, path, request)])  # v1beta1 has no ``exactly``
         return requests
 
     @cached_property

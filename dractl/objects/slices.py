@@ -80,7 +80,7 @@ class Slice(Struct, frozen=True):
         for at, item in enumerate(items(self.spec.get("devices"))):
             device, path = mapping(item), ("spec", "devices", at)
             name = text(device.get("name"))
-            if "basic" in device:  # v1beta1
+            if "basic" in device:  # only in v1beta1
                 yield Device(name, (*path, "basic"), mapping(device["basic"]))
             else:
                 yield Device(name, path, device)

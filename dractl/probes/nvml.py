@@ -597,8 +597,8 @@ def _compute_instance(nvml: Any, instance: Any, number: int) -> Any:
 
 
 def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
-    """Return NVLinks between GPUs: links that end at the other GPU or, for GPUs on switches, the
-    smaller number of links of the two.
+    """Return the number of NVLinks between each two GPUs: the links that end at the other GPU or,
+    for two GPUs on switches, the smaller of their numbers of links to switches.
     """
     direct: Counter[frozenset[str]] = Counter()
     to_switch: Counter[str] = Counter()

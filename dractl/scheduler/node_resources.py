@@ -37,7 +37,7 @@ class NodeResources:
         self.saturates = features.has("saturating-quantities")
 
     def check_ports(self, node: NodeInfo) -> Rejection | None:
-        """Reject a node where another pod uses a host port of the pod."""
+        """Reject a node where another pod uses a host port that the pod needs."""
         if not self.pod.host_ports:
             return None
         for other in self.others.pods_on(node):

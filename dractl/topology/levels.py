@@ -81,7 +81,7 @@ def _level_of_roots(a: int | None, b: int | None, machine: Machine) -> str:
         return "NODE"
     if a is not None and b is not None:
         return "NODE" if a == b else "SYS"
-    # The firmware reports no node, but with a single socket, the roots are on the same one.
+    # The firmware reports no node. But if there is a single socket, both roots are on it.
     return "NODE?" if len(machine.cpus.packages) == 1 else "SYS?"
 
 

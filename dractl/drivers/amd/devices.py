@@ -16,7 +16,7 @@ from dractl.facts.drivers import driver
 from dractl.topology.machine import Amdgpu, Gpu, Machine, PciDevice
 
 _PRODUCT_NAME = str.maketrans({" ": "_", "(": None, ")": None})
-_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # getMemoryBytes of 0.1
+_UNKNOWN_MEMORY = {GPU: 80 << 30, PARTITION: 20 << 30}  # assumed by getMemoryBytes of 0.1
 
 
 class Unit(Struct, frozen=True):
