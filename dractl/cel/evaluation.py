@@ -54,7 +54,7 @@ _FIRST_SLOT = 2
 
 def build(root: Node, release: int, observer: Observer | None = None) -> Run:
     """Return the closure of an expression. It accepts a :func:`frame` and raises CelError or
-    Aborted.
+    Halted.
     """
     return _Builder(root, release, observer).build(root)
 

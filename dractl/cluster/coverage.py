@@ -181,8 +181,8 @@ def _has_further_nodes(kinds: Mapping[str, Mapping[Key, Raw]]) -> bool:
     """Return True if a dump probably has only some of the nodes, as `kubectl get node NAME` prints.
 
     A node that slices or pods name may be missing because it was deleted. Nodes were not dumped if
-    kube-scheduler counts more of them than the dump has. Without such a count, this is assumed if
-    more nodes are missing than present.
+    kube-scheduler counts more of them than the dump has. Without such a count, nodes are assumed
+    not to have been dumped if more are missing than present.
     """
     names = {name for _, name in kinds["Node"]}
     slices = kinds.get("ResourceSlice", {}).values()

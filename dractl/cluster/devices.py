@@ -179,8 +179,8 @@ def outlives_pod(state: ClusterState, holder: Holder) -> bool:
 def ready_devices(state: ClusterState) -> frozenset[DeviceID]:
     """Return the devices that their drivers report as ready in the status of a claim.
 
-    dra.net no longer publishes an interface that it has moved into a pod, since it scans its own
-    network namespace (kubernetes-sigs/dranet pkg/inventory).
+    Such a device may be in no slice: dra.net no longer publishes an interface that it has moved
+    into a pod, since it scans its own network namespace (kubernetes-sigs/dranet pkg/inventory).
     """
     return frozenset(
         device.id

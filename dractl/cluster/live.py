@@ -305,7 +305,8 @@ def _check_rights(
 def _unread_notes(rights: Rights, *, partly: bool) -> list[str]:
     """Return notes on resources that the user is not allowed to read.
 
-    Answers from a part of the cluster (``partly``) mention some kinds themselves.
+    Answers from a part of the cluster (``partly``) mention some kinds themselves, so there is no
+    note on these.
     """
     notes = []
     if partly and rights.readable_in_namespace("Pod"):
@@ -351,7 +352,7 @@ class _Reading(Struct, frozen=True):
     unserved: set[str]
     """Kinds that the API server of this release does not serve."""
     served_names: list[str]
-    """The names of the resources that the API server serves, once they are needed."""
+    """The names of the resources that the API server serves; empty until they are needed."""
 
     def rights(self) -> Rights:
         """Return the user's rights to the resources that dractl reads of a cluster."""
@@ -515,7 +516,7 @@ class _Reading(Struct, frozen=True):
     ) -> list[dict[str, Any]]:
         """Read all objects of a resource; none if the cluster does not have it or forbids it.
 
-        With ``kind``, the state then shows that no object of this kind exists.
+        With ``kind``, the state has the kind even without an object, which shows that none exists.
         """
         (result,) = kubectl.run(self.login, kubectl.build_get(resource, scope))
         if result.is_unknown_type:
@@ -577,7 +578,7 @@ class _Reading(Struct, frozen=True):
     def read_scale_ups(self) -> None:
         """Read the words of Cluster Autoscaler if a pod with claims waits.
 
-        It may run outside the cluster, such as in a cloud's control plane.
+        Cluster Autoscaler may run outside the cluster, such as in a cloud's control plane.
         """
         if not self._has_waiting_claims():
             return
@@ -641,7 +642,8 @@ class _Reading(Struct, frozen=True):
                 progress(f"reading {kind}")
                 group, _, version = api_version.rpartition("/")
                 resource = ".".join(filter(None, (kind.lower(), version, group)))
-                # An API server takes any text here, and kubectl reads "--raw=..." as an option.
+                # An owner reference may have any text as its kind, and kubectl would read
+                # "--raw=..." as an option.
                 if is_safe_name(resource):
                     generation += self.read_optional(resource, scope)
             visited_kinds |= {kind for kind, _ in owners}

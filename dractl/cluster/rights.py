@@ -63,9 +63,9 @@ class Rights(Struct, frozen=True):
 
     @property
     def full_grant(self) -> str:
-        """The commands with which an administrator grants access to everything that is unread. A
-        user of one namespace gets access to cluster-wide resources only. The result is empty if
-        there is nothing to grant.
+        """The commands with which an administrator grants access to everything that is unread. To a
+        user who can read one namespace, only resources without a namespace are granted. The result
+        is empty if there is nothing to grant.
         """
         kinds = [resource.kind for resource in self.unread]
         if not any(resource.namespace for resource in self.unread):
