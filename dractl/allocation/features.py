@@ -69,7 +69,9 @@ class Behaviour(Struct, frozen=True):
     reached.
     """
     limit_unwinds: bool
-    """True if a claim with over 32 devices skips all further devices of its earlier requests."""
+    """True if the search, once a claim has over 32 devices, skips all further devices of the
+    claim's earlier requests.
+    """
     shares: bool
     """True if the variant supports consumable capacity and distinctAttribute."""
     binding: bool
@@ -154,7 +156,7 @@ class Features(Struct, frozen=True):
 
     @property
     def binding_conditions(self) -> bool:
-        """True if devices with binding conditions can be allocated, which takes both gates."""
+        """True if devices with binding conditions can be allocated, which needs two gates."""
         return {_BINDING, _STATUS} <= self.on or _BOTH in self.on
 
     @property

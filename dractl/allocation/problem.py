@@ -102,7 +102,9 @@ class Rules(Struct, frozen=True):
     combinations: bool
     """True if the devices of a request are taken in increasing order."""
     limit_unwinds: bool
-    """True if a claim with over 32 devices skips all further devices of its earlier requests."""
+    """True if the search, once a claim has over 32 devices, skips all further devices of the
+    claim's earlier requests.
+    """
     charged_once: bool
     """True if further shares of a device are not charged for its counters."""
     leaks: bool

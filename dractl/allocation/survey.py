@@ -3,8 +3,8 @@
 :meth:`dractl.allocation.Allocator.survey` makes them for a node and a pod's claims. It looks at
 every request by itself; :meth:`dractl.allocation.Allocator.allocate` decides how requests affect
 each other. The stages are in the order in which the scheduler checks a device. If a device can
-never serve the request, the stage that shows this loses it, even if the device is also in use or
-its counters are used up.
+never serve the request, the stage that shows this loses the device, even if the device is also in
+use or its counters are used up.
 """
 
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ class PoolSurvey(Struct, frozen=True):
     """The fault of an invalid pool."""
     generation: int
     slices: int
-    """The number of slices of that generation in the whole cluster."""
+    """The number of slices of the pool's generation in the whole cluster."""
     expected: int
     """The ``resourceSliceCount`` of the pool."""
     devices: int
@@ -185,8 +185,8 @@ class Survey(Struct, frozen=True):
 
 
 def rename_claims(survey: Survey, names: Sequence[str]) -> Survey:
-    """Return the survey for equal claims with other names (``namespace/name``). The sentences of
-    ``survey`` may not contain the name of a claim.
+    """Return the survey for equal claims with other names (``namespace/name``). No sentence of
+    ``survey`` must contain the name of a claim.
     """
     requests = tuple(
         replace(request, ref=replace(request.ref, claim=names[request.claim_index]))

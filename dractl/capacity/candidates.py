@@ -194,8 +194,8 @@ def _offer_both(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _propose_equal_groups(shape: Shape, kinds: Mapping[str, DeviceKind]) -> Iterator[Candidate]:
-    """Yield claims with equal groups, each on one PCIe root. The groups are on one NUMA node first,
-    then anywhere.
+    """Yield claims with equal groups, each on one PCIe root. The first claims keep all groups on
+    one NUMA node, the later ones do not.
     """
     whole = gcd(*shape.counts.values())
     for parts in (n for n in range(2, whole + 1) if whole % n == 0 and shape.devices > n):

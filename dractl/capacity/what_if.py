@@ -93,13 +93,13 @@ def _remove_workload(
     """Remove the pods of a workload; its controllers do not create them again."""
     wanted_namespace, _, object_name = name.rpartition("/")
     if not any(key[1] == object_name for key in state.objects(kind)):
-        # A dump may lack a Job that the owner references of its pods name.
+        # The owner references of pods may name a Job that the dump lacks.
         scope = wanted_namespace or namespace
         spaces = {key[0] for key in state.objects("Pod") if scope in (None, key[0])}
         owned = {n: list(pods_of_workload(state, kind, (n, object_name))) for n in sorted(spaces)}
         pods = [key for each in owned.values() for key, _ in each]
         if not pods:
-            _find_key(state, kind, name, namespace)  # raises InputError
+            _find_key(state, kind, name, namespace)  # raises InputError for an unknown object
         return _remove_pods(state, pods)
     key = _find_key(state, kind, name, namespace)
     pods = [pod_key for pod_key, _ in pods_of_workload(state, kind, key)]

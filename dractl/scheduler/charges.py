@@ -22,7 +22,7 @@ Usage = Mapping[str, Quantity]
 
 CLAIM_COUNT = "count/resourceclaims.resource.k8s.io"
 DEVICES_SUFFIX = ".deviceclass.resource.k8s.io/devices"
-"""The suffix of a class's name in the name of the resource that limits its devices."""
+"""``CLASS`` with this suffix is the resource with which a quota limits the devices of a class."""
 _ALL_MODE_DEVICES = 32
 """The number of devices that a request with allocationMode All is charged for
 (resourceapi.AllocationResultsMaxSize).

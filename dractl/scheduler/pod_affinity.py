@@ -48,7 +48,7 @@ class PodAffinity:
 
     @cached_property
     def anti_affinity_domains(self) -> Sequence[TermDomains]:
-        """The domains with a pod that an anti-affinity term of the pod selects."""
+        """For each anti-affinity term of the pod, the domains with a pod that the term selects."""
         domains = []
         for term in self.pod.pod_anti_affinity:
             pods: dict[str, Pod] = {}
@@ -61,7 +61,7 @@ class PodAffinity:
 
     @cached_property
     def repelling_pods(self) -> Mapping[tuple[str, str], tuple[int, Pod]]:
-        """The first pod whose anti-affinity selects this one, by topology key and domain.
+        """The first pod whose anti-affinity keeps this pod away, by topology key and domain.
 
         Each pod comes with its position among the pods of the cluster.
         """

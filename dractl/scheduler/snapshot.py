@@ -88,7 +88,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     budgets: tuple[DisruptionBudget, ...]
 
     def pod(self, raw: Raw) -> Pod:
-        """Return the view of a pod of the cluster, or of a pod that is not in it."""
+        """Return the view of a pod, even of a pod that the cluster does not have."""
         pod = self._pods_by_identity.get(id(raw))
         if pod is not None and pod.raw is raw:
             return pod
