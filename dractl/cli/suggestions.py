@@ -174,7 +174,7 @@ def _claim_text(suggestion: Suggestion) -> str:
 
 
 def _preference_text(preference: Preference) -> str:
-    """Render the specification that prefers the alignment as comments, so that the output is one
+    """Render, as comments, the specification that prefers the alignment, so that the output has one
     claim for each shape.
     """
     spec = yaml.safe_dump({"spec": preference.claim["spec"]}, sort_keys=False)

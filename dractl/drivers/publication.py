@@ -37,13 +37,9 @@ class Published(Struct, frozen=True):
     bdf: str | None = None
     """The function that the device is, or is a part of."""
     pcie_root: str | None = None
-    """The standard attribute that constraints of claims compare; None if the driver publishes
-    none.
-    """
+    """The value of :data:`PCIE_ROOT`; None if the driver does not publish the attribute."""
     numa_node: int | None = None
-    """The standard attribute that constraints of claims compare; None if the driver publishes
-    none.
-    """
+    """The value of :data:`NUMA_NODE`; None if the driver does not publish the attribute."""
     uuid: str | None = None
     guessed: bool = False
     """True if the name depends on a fact that dractl does not know, such as the minor number of a

@@ -26,8 +26,8 @@ class Device(Struct, frozen=True):
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The values of its attributes by name, each in a map by its type:
-        ``{"string": "a100"}``.
+        """The device's attributes by name, each as a map from its type to its value: ``{"string":
+        "a100"}``.
         """
         return mapping(self.fields.get("attributes"))
 

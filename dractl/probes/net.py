@@ -163,7 +163,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
             return kind
-    if arphrd == 32:  # linux drivers/infiniband/ulp/ipoib/ipoib_main.c: all interfaces of this type
+    if arphrd == 32:  # drivers/infiniband/ulp/ipoib/ipoib_main.c makes all of this type
         return "ipoib"
     if not virtual:
         return "device"
@@ -174,7 +174,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
         and index != linked_index
         and not any(n.startswith("lower_") for n in root.names(base))
     ):
-        return "veth"  # linked to an interface in another namespace, and not stacked on any
+        return "veth"  # linked to an interface in another namespace, and stacked on none
     return None
 
 

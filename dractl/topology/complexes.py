@@ -3,8 +3,8 @@
 rdma-core's ``rdma_topo`` (kernel-boot/rdma_topo) defines them. On Grace boards with ConnectX-8, the
 NIC's functions are on one PCIe root. Its *Data Direct* function, through which it reaches the GPU,
 is on the root of the GPU. On boards with ConnectX switches, the NIC and the GPU are below one
-upstream port of the NIC's switch. ``rdma_topo``'s third kind, all NICs and GPUs of a NUMA node,
-adds nothing to the NUMA node and is left out.
+upstream port of the NIC's switch. ``rdma_topo``'s third kind consists of all NICs and GPUs of a
+NUMA node. It is left out, since the NUMA node itself already shows it.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Converts the values of a machine to JSON and back, by their annotations.
+"""Converts the values of a machine to JSON and back, as the annotations of their fields say.
 
 Fields are snake_case and keys camelCase; ``None`` and empty lists are left out.
 """

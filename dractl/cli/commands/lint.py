@@ -274,7 +274,7 @@ class InputOptions(ValuesOptions, frozen=True):
 
     @property
     def all_paths(self) -> list[str]:
-        """Return the paths of both options, by default the working directory."""
+        """Return the paths of the arguments and of ``-f``, by default the working directory."""
         return [*(self.paths or []), *(self.filename or [])] or ["."]
 
 
@@ -587,7 +587,7 @@ class Job(Struct, frozen=True):
     exclude: tuple[str, ...]
     """Patterns, as in .gitignore, of files that are not read."""
     changed_files: bool
-    """True if the patterns also apply to files that are named."""
+    """True if ``exclude`` also applies to files that the user names."""
     gitignore: bool
     """True if files that git ignores are not read."""
     suffixes: tuple[str, ...]
@@ -928,7 +928,7 @@ def _exit(
 ) -> NoReturn:
     """End the run with its exit code after the report.
 
-    The code differs if a file could not be read or written.
+    A file that could not be read or written has an exit code of its own.
     """
     unread = _report_unreadable(report.skipped)
     for error in errors:

@@ -1,5 +1,5 @@
-"""Options with which explain, devices and fit choose the objects of a cluster: kubectl's, files, or
-the devices of a machine.
+"""Options with which explain, devices and fit choose the objects of a cluster: from kubectl, from
+files, or the devices of a machine.
 """
 
 from __future__ import annotations
@@ -100,15 +100,15 @@ class Cluster(Struct, frozen=True):
     release_assumed: bool
     """True if the release is not known, or newer than dractl knows."""
     files: ClusterState | None = None
-    """Objects of files that are read beside a live cluster. Without names, they are the
-    subjects.
+    """Objects of files that are read beside a live cluster. If the user names no subject, these
+    objects are the subjects.
     """
     caveat: str | None = None
     """A caveat about the rules of the release that was seen."""
     context: str = ""
     """The context of the kubeconfig, as kubectl names it."""
     release_from: str = ""
-    """The origin of the release; empty for an option."""
+    """The origin of the release; empty if an option names the release."""
     gate_evidence: tuple[GateEvidence, ...] = ()
     """Objects that prove that gates are on although they are off by default."""
     old_release: str = ""
@@ -168,7 +168,9 @@ class ClusterInput(Struct, frozen=True):
     partly: bool = False
     """True if the caller can answer from only the objects that the user is allowed to read."""
     vital: frozenset[str] | None = None
-    """Kinds that the caller needs, as in :func:`dractl.cluster.live.read`."""
+    """Kinds that must be readable in the whole cluster; None for all kinds that devices are
+    compared with.
+    """
     described: bool = False
     """True if no cluster is queried, since options describe the nodes."""
     file_objects: ClusterState | None = None

@@ -87,7 +87,7 @@ class ReleaseOptions(OptionGroup, frozen=True):
     ) -> tuple[str | None, dict[str, bool]]:
         """Return the release, or None if nobody named it, and gates that differ from its defaults.
 
-        Options count before variables, and variables before the file.
+        Options take precedence over variables, and variables over the file.
         """
         release = (
             self.kubernetes_version
@@ -102,8 +102,8 @@ class ReleaseOptions(OptionGroup, frozen=True):
         return release, {**settings.feature_gates, **switched}
 
     def release_from(self, settings: Configuration, variables: Mapping[str, str]) -> str:
-        """Return the origin of the release: empty for the option, else the variable, the file, or
-        ``default``.
+        """Return the origin of the release: empty if the option names it, else the variable, the
+        file, or ``default``.
         """
         if self.kubernetes_version:
             return ""
@@ -141,7 +141,7 @@ def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
 
 
 def find_known_release(paths: Iterable[str]) -> str | None:
-    """Return the release of the cluster of a dump among the paths; None without a dump.
+    """Return the release of the cluster that a dump among ``paths`` shows; None without a dump.
 
     A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
