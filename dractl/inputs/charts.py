@@ -356,7 +356,7 @@ def _unpack_schemas(path: str, content: bytes) -> Iterator[bytes]:
 
 
 def _find_reference(schema: bytes) -> str | None:
-    """Find a reference in a JSON schema to anything outside it."""
+    """Find a reference in a JSON schema to anything outside the schema; None if there is none."""
     try:
         stack: list[Any] = [json.loads(schema, object_pairs_hook=_Pairs)]
     except RecursionError:

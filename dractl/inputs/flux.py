@@ -213,7 +213,9 @@ def load_values(member: Member, files: Files, find: FindConfig) -> ReleaseValues
 
 
 def _open(config: Member, key: str, files: Files) -> Document | None:
-    """Return the values in an entry of a ConfigMap, with their place in the file."""
+    """Return the values in an entry of a ConfigMap, with their place in the file; None if the entry
+    is not in a file, or is no map.
+    """
     if key in config.files:
         path = config.files[key]
         if not os.path.isfile(path):

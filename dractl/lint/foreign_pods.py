@@ -221,8 +221,8 @@ def _flag_missing_list(
     spec: Mapping[str, Any],
     places: Mapping[tuple[str, int], Path] = MappingProxyType({}),
 ) -> Iterator[Flagged]:
-    """Yield the containers that name claims although their pod has no list of claims; the list may
-    be at a higher level by mistake.
+    """Yield the containers that name claims although their pod has no list of claims. If a list is
+    at a higher level by mistake, yield only the error in the place of this list.
 
     ``places`` has the paths of containers that are not in a list, as in :class:`PodSpec`.
     """

@@ -92,7 +92,9 @@ def read_definitions(source: Source, kinds: Collection[str]) -> Iterator[Documen
 
 
 def _document(source: Source, chunk: Chunk, index: int, above: str) -> Document | None:
-    """Return a document; ``above`` has the comments before its first line."""
+    """Return a document, or None if it is empty; ``above`` has the comments before its first line.
+    Raises Unreadable.
+    """
     text = source.text
     if chunk.separator is not None:
         raise Unreadable(
