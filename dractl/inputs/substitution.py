@@ -322,7 +322,9 @@ def _default(value: str, arguments: Sequence[str]) -> str:
 
 
 def _slice(value: str, arguments: Sequence[str]) -> str:
-    """Return a part of a value (funcs.go toSubstr); an argument that is no number is ignored."""
+    """Return a part of a value (funcs.go toSubstr); if an argument is no number, return the whole
+    value.
+    """
     if not all(map(_NUMBER.match, arguments)):
         return value
     start, *lengths = map(int, arguments)

@@ -219,8 +219,9 @@ def _bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def _devices(sources: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    """Raise UsageError for a source that is the cluster: a pull request can contain a
-    configuration, and kubectl would run with the reviewer's credentials.
+    """Return the sources of devices, with checked paths. Raises UsageError for a source that is the
+    cluster: a pull request can contain a configuration, and kubectl would run with the reviewer's
+    credentials.
     """
     if "cluster" in sources:
         hint = (

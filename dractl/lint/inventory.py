@@ -146,7 +146,7 @@ def nearest_capacity(name: str, devices: Sequence[SliceDevice]) -> str:
 
 
 def suggest_name(name: str, names: Iterable[str], lead: str) -> str:
-    """Suggest the known name that was probably meant, else list all of them.
+    """Suggest the known name that was probably meant, else list known names.
 
     Differences before the last slash count little.
     """

@@ -47,8 +47,8 @@ def fix_advice(document: Document, change: Replacement) -> RenderedFix | None:
 
 
 def _try(document: Document, path: Path, fix: TextFix | None) -> RenderedFix | None:
-    """Return a fix with the object that it makes; None if the edits change anything but the
-    value.
+    """Return a fix with the object that it makes; None without a fix, if no other file supplies the
+    whole value, or if the edits leave the value unchanged.
     """
     spot = document.source(path)
     if fix is None or spot is None:

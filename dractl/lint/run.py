@@ -215,7 +215,9 @@ def _surroundings_of(
 
 
 def _namespaces_by_world(documents: Sequence[Document]) -> dict[str, Namespaces]:
-    """Return the namespaces of each cluster to which a GitOps controller applies objects."""
+    """Return the namespaces of each cluster to which a GitOps controller applies objects, including
+    the namespaces that no controller applies.
+    """
     worlds = dict.fromkeys(filter(None, (item.world for item in documents)))
     if not worlds:
         return {}

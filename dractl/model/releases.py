@@ -182,7 +182,9 @@ def is_known(gate: str) -> bool:
 
 
 def gate_remarks(release: str, overrides: Mapping[str, bool]) -> tuple[str, ...]:
-    """Return remarks about unknown gates that are set for a preview; none for other releases."""
+    """Return remarks about unknown and planned gates that are set for a preview; none for other
+    releases.
+    """
     preview = PREVIEWS.get(release)
     if preview is None:
         return ()

@@ -133,8 +133,8 @@ def _parse_part(part: str, classes: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _unknown(word: str, classes: Sequence[str]) -> UsageError:
-    """Return the error for a word that is not a kind, with the nearest kind and a list of all
-    kinds.
+    """Return the error for a word that is not a kind, with the nearest kind and a list of kinds, of
+    which there may be many.
     """
     near = nearest(word, [*hardware(), *classes])
     listed = f": {', '.join(sorted(classes)[:_MAX_LISTED])}" if classes else ""

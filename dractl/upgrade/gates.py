@@ -63,8 +63,8 @@ class GateSetting(Struct, frozen=True):
 
 
 def settings_of_documents(documents: Iterable[Document]) -> Iterator[GateSetting]:
-    """Yield the settings in files: configurations of components, files of kubeadm, pods, and text
-    that contains them.
+    """Yield the settings in files: configurations of components, files of kubeadm, pods, and texts
+    in which any of these are embedded.
     """
     for document in documents:
         kind, file = str(document.value.get("kind")), basename(document.file)

@@ -94,8 +94,8 @@ def _guard(read: Read) -> Replacement | None:
 
 
 def _has_earlier_condition(read: Read) -> bool:
-    """Return True if other conditions come first, since all devices that satisfy them may have the
-    attribute.
+    """Return True if other attributes are read first, since all devices that satisfy these
+    conditions may have the attribute.
     """
     wanted = read.selection.devices
     earlier = [lookup for lookup in read.program.lookups if lookup.start < read.lookup.start]
