@@ -139,8 +139,8 @@ def speech_of(name: str, version: str) -> Speech | None:
 
 
 def first_speaker(name: str, served: frozenset[str]) -> str | None:
-    """Return the first version that speaks at least one of some apiVersions; None if none is
-    known.
+    """Return the first version of a driver whose library and whose own code each speak at least one
+    of the ``served`` apiVersions; None if none is known.
     """
     rows = helpers().drivers.get(name)
     for build in rows.builds if rows is not None else ():

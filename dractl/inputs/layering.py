@@ -409,8 +409,8 @@ def apply_patch(
 
 
 def set_namespace(member: Member, namespace: str) -> Member:
-    """Return an object in another namespace; a Namespace is renamed (kustomize
-    api/filters/namespace/namespace.go).
+    """Return an object in another namespace; a Namespace is renamed, and any other cluster-scoped
+    object stays as it is (kustomize api/filters/namespace/namespace.go).
     """
     if member.kind == "Namespace" and not member.group:
         return replace(member, value=_put_metadata(member.value, "name", namespace))

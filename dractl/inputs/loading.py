@@ -98,7 +98,9 @@ def _replace_kustomizations(applied: Applied, paths: Sequence[str]) -> Inputs:
 
 
 def _find_roots(folders: Iterable[str]) -> list[str]:
-    """Return the folders with a kustomization that is not a part of another one."""
+    """Return the folders with a kustomization that is neither a component nor a part of another
+    one.
+    """
     read = Kustomizations()
     kustomizations = [item for folder in folders if (item := read.kustomization(folder))]
     inner = frozenset().union(*(item.resources for item in kustomizations))

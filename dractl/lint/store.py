@@ -122,7 +122,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 def _read(path: str) -> bytes | None:
     """Return the bytes of a file, marked as used now; None for a file that another user could have
-    written.
+    written, or that is too large.
     """
     with open(
         os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)),

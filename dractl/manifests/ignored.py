@@ -157,7 +157,7 @@ def _check_bounds(patterns: tuple[str, ...], place: str) -> tuple[str, ...]:
 
 def _parts(patterns: Sequence[str]) -> Iterator[list[str]]:
     """Yield the patterns in groups that are small enough for re2 to compile. A pattern that is
-    longer than any path is replaced by one that matches nothing.
+    longer than any path is left out, since it matches nothing.
     """
     part: list[str] = []
     size = 0

@@ -210,7 +210,7 @@ def _list_uses(
 
 
 def sources_of(state: ClusterState, subject: Applicant) -> frozenset[str]:
-    """Return the names of the claims, templates and classes through which subjects get devices."""
+    """Return the names of the claims, templates and classes that give a subject its devices."""
     sources = frozenset[str]()
     for name in subject.objects:
         kind, _, full_name = name.partition("/")

@@ -157,8 +157,8 @@ def list_subjects(state: ClusterState, manifests: ClusterState) -> tuple[Applica
 
 
 def _template_applicants(state: ClusterState, manifests: ClusterState) -> Iterator[Applicant]:
-    """Yield a pod for stored templates that no pod uses, with one pod for all templates that have
-    equal specs.
+    """Yield a pod for stored templates that no pod uses, with one pod for all templates of a
+    namespace that have equal specs.
     """
     kind = "ResourceClaimTemplate"
     used = {

@@ -331,8 +331,7 @@ def _list_other_schedulers(state: ClusterState) -> Iterator[str]:
 
 
 def _list_unread(state: ClusterState) -> Iterator[str]:
-    """Yield the kinds that were not seen or not rendered, or that the user is not allowed to read.
-    """
+    """Yield the kinds that were not seen, not rendered, or that the user is not allowed to read."""
     for unread in state.list_unread() if state.kinds else state.coverage.unrendered:
         if unread.why == "forbidden":
             yield f"{unread.resource}: you are not allowed to read them"
