@@ -220,7 +220,9 @@ def _nodes_by_name(state: ClusterState, lists_all: bool) -> Mapping[str, Node]:
 
 
 def add_nodes_of_slices(state: ClusterState) -> ClusterState:
-    """Return the state with Node objects for the nodes that slices name, if it shows no nodes."""
+    """Return the state with Node objects for the nodes that slices name, if the state has no
+    nodes.
+    """
     if state.lists("Node"):
         return state
     return state.with_kinds(

@@ -21,8 +21,8 @@ from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Pod
 from dractl.views.quota import DisruptionBudget
 
-# DefaultPreemptionArgs: the maximum number of nodes that are tried, as a number and as a share of
-# all nodes.
+# DefaultPreemptionArgs: the search ends after this number of nodes on which evictions help, or
+# after this share of all nodes if that is more.
 _MIN_CANDIDATE_NODES, _MIN_CANDIDATE_SHARE = 100, 0.1
 
 

@@ -103,7 +103,7 @@ def _reject_min_domains(manifest: Raw) -> Iterator[Rejection]:
 
 
 def find_pod_rejection(state: ClusterState, features: Features, pod: Raw) -> str | None:
-    """Return why the API server refuses to create a pod; None if it creates it.
+    """Return why the API server refuses to create a pod; None if the API server creates it.
 
     The API server has already accepted a pod like this. So only quotas and LimitRanges matter: no
     fix changes a field that Pod Security checks.
