@@ -117,7 +117,7 @@ def _judge_snapshots(subject: Subject, terms: Terms) -> Iterator[Located]:
 def _judge(
     snapshot: Snapshot, beside: Sequence[Document], driver: str, terms: Terms
 ) -> list[Located]:
-    """Return lint's findings in the slices of one time, and in the classes read with them."""
+    """Return lint's findings in the slices of a snapshot, and in the classes read with them."""
     documents = [*(one.document for one in snapshot.slices), *beside]
     readable = list(readings(documents, Kustomizations()))
     placed = [item for one in readable for item in judge_document(one, terms, {})[0]]

@@ -16,7 +16,9 @@ from dractl.views import Claim, Event, Pod, View, parse_timestamp
 
 _PREPARE_FAILED = "FailedPrepareDynamicResources"
 _START_FAILED = "Failed"
-"""The reason FailedToCreateContainer (kubernetes/kubernetes pkg/kubelet/events/event.go)."""
+"""The reason of events about a container that cannot be created: FailedToCreateContainer in
+kubernetes/kubernetes pkg/kubelet/events/event.go.
+"""
 _MAX_RESTARTS = 5
 _LONG_TAINT_SECONDS = 24 * 3600
 _MAX_QUOTED_CHARS = 240

@@ -9,7 +9,7 @@ root), ``cpus`` (default none), ``threads`` a core (default 2), ``memory`` of al
 ``7x1g.5gb``: each of them has these MIG devices), ``addressingMode`` of the GPUs (default HMM, as
 with open kernel modules; ATS on Grace).
 
-:func:`node_groups` has the list of machines that options take: ``p5.48xlarge*2,dgx-a100*4``.
+:func:`node_groups` splits the list of machines that options take: ``p5.48xlarge*2,dgx-a100*4``.
 """
 
 import os

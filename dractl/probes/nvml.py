@@ -142,7 +142,7 @@ class Listing(Struct, frozen=True):
 
 
 class _Lost(Exception):
-    """The GPU fell off the bus or needs a reset, as its reading showed; the argument is the health
+    """Reading the GPU showed that it fell off the bus or needs a reset; the argument is the health
     to report.
     """
 
@@ -193,7 +193,7 @@ class _Session:
         self._nvml = pynvml
         self._note = note
         self._missing: Counter[str] = Counter()
-        # For the current GPU: the error of NVML by fact
+        # The errors of NVML about the current GPU, by fact
         self._errors: dict[str, set[str]] = {}
 
     def answer(self) -> Listing:
@@ -566,7 +566,7 @@ class _Session:
             return None if state == "not-supported" else Fabric(state)
         digits = bytes(info.clusterUuid).hex()
         if info.status != nvml.NVML_SUCCESS or not digits.strip("0"):
-            # Go-nvlib IsFabricAttached: HGX boards are registered with a cluster of zeros
+            # Go-nvlib IsFabricAttached: HGX boards are registered with a cluster UUID of zeros
             return Fabric(state)
         cluster = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
         return Fabric(state, cluster, int(info.cliqueId))
@@ -618,7 +618,7 @@ def nvlinks(gpus: list[Gpu]) -> tuple[Link, ...]:
 
 def profile_name(slices: int, memory_mib: int, total_bytes: int) -> str:
     """Return go-nvlib's name of a GPU instance profile (pkg/nvlib/device/mig_profile.go), such as
-    ``1g.5gb``; memory is counted in eighths of the GPU's.
+    ``1g.5gb``; memory is counted in eighths of the GPU's memory.
     """
     eighths = math.ceil((memory_mib << 20) / total_bytes * 8) / 8
     gigabytes = -(-total_bytes // (1 << 30))

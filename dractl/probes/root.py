@@ -36,8 +36,8 @@ from text.
 
 
 class Tree(Protocol):
-    """A source of bytes by path. The last part of ``path`` is never a symbolic link that should be
-    followed.
+    """A source of bytes by path. Links in ``path`` are resolved beforehand; if the last part is a
+    link, the link itself is meant.
     """
 
     def kind(self, path: str) -> str | None:
@@ -96,7 +96,8 @@ class DirectoryTree:
         if self.kind(path) != "special":
             return None
         try:
-            # Through its folder, since the name of a socket has at most 107 bytes (unix(7)).
+            # Connect through the socket's folder, since the name of a socket has at most 107 bytes
+            # (unix(7)).
             above = os.open(folder or "/", os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None

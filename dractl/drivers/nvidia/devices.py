@@ -57,7 +57,9 @@ def common(gpu: Gpu, machine: Machine, pci: PciDevice | None, options: Options) 
 
 
 def product(gpu: Gpu, machine: Machine) -> dict[str, Any]:
-    """Return the facts about a GPU and its software, by the names that HAMi's driver shares."""
+    """Return the facts about a GPU and its software, under the names that HAMi's driver uses as
+    well.
+    """
     nvidia = machine.nvidia
     return {
         "productName": gpu.name,

@@ -1,5 +1,5 @@
-"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, partitions of both, GPUs for
-passthrough, shares.
+"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, both as partitions with
+counters, GPUs for passthrough, shares.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, driver.go),
 deployments/helm.

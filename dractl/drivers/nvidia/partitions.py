@@ -135,7 +135,7 @@ def _partition(gpu: Gpu, profile: MigProfile, placement: Placement, attributes: 
 
 def _part_attributes(attributes: Device, options: Options, *, keep_root: bool) -> Device:
     """Return the attributes of a GPU and its partitions; 25.12 has a separate list of attributes
-    for them (PartDevAttributes, PartAttributes).
+    for partitions (PartDevAttributes, PartAttributes).
     """
     if options.has(NAME, "dynamic-mig-checks"):
         return attributes
