@@ -31,7 +31,7 @@ results differ or are unknown.
 
 class Parts(Struct, frozen=True):
     """The closures of the sub-expressions of a loop over ``variable``. Each function returns None
-    for a sub-expression that does not meet its condition.
+    for a sub-expression for which it is not meant.
     """
 
     variable: str

@@ -20,8 +20,8 @@ _Line = tuple[int, int]
 """The factor of the loop variable, and the summand."""
 
 _Reader = Callable[[Frame, int, int], _Line]
-"""Returns the line of a sub-expression for values of the variable from the first to the second
-int.
+"""Returns the line of a sub-expression for values of the variable between the two ints, both
+included.
 """
 
 

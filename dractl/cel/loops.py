@@ -24,7 +24,7 @@ class Loop(Struct, frozen=True):
     remembered: tuple[int, ...]
     """The slots of the sub-expressions that keep their value during the loop."""
     weight: int
-    """The cost of a round, without the loops in it."""
+    """The cost of a round, without the costs of the loops in it."""
 
     def begin(self, f: Frame) -> list[Any]:
         """Return the items of the loop, and forget the values remembered in an earlier run of
@@ -48,8 +48,8 @@ class Accumulation(Struct, frozen=True):
     step: Run
     result: Run
     settles: bool
-    """True if all rounds after one that leaves the accumulator unchanged have equal results and
-    costs.
+    """True if, once a round leaves the accumulator unchanged, all later rounds have the same result
+    and cost.
     """
     change: Decider | None
     """Decides the condition without which a round leaves the accumulator unchanged; None if the
@@ -106,7 +106,7 @@ def _stepper(loop: Loop, accumulation: Accumulation) -> Callable[[Frame, list[An
                 f[total] = step(f)
             except CelError as error:
                 f[total] = error
-            # A list may have changed in place
+            # A list that is still the same object may have changed in place
             if settles and f[total] is before and type(before) is not list:
                 _spend(f, (len(items) - done) * (f[1] - spent))
                 return False

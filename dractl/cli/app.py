@@ -48,8 +48,8 @@ def _help_epilog() -> str:
 
 def command_line() -> TyperGroup:
     """Return the whole command line."""
-    # The scripts of completions/ ask through environment variables. Without completion_init, typer
-    # does not know their shells.
+    # The scripts of completions/ ask for candidates through environment variables. Without
+    # completion_init, typer does not know their shells.
     completion_init()
     app = _app()
     root = subcommands.add_options(_root, [_FACTS])

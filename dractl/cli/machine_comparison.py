@@ -38,7 +38,7 @@ from dractl.report.explain import (
 )
 from dractl.report.plain import plural
 
-MAX_SUBJECTS = 200  # on all machines; with fewer machines, more subjects
+MAX_SUBJECTS = 200  # if all machines are compared; fewer machines allow more
 MAX_FILLED = 250  # answers of a matrix that counts stranded devices, which takes some seconds
 _MAX_ANNOTATED = 8  # machines whose notes are printed
 _MAX_INVALID = 3  # objects that an API server would refuse, named one by one

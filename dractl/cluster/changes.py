@@ -40,7 +40,7 @@ class Create(Struct, frozen=True):
 
     @property
     def target(self) -> str:
-        """Its name, as ``Kind/[namespace/]name``."""
+        """The name of the object, as ``Kind/[namespace/]name``."""
         metadata = self.value["metadata"]
         names = (self.value["kind"], metadata.get("namespace"), metadata["name"])
         return "/".join(filter(None, names))

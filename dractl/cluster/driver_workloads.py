@@ -46,8 +46,8 @@ class DriverWorkloads(Struct, frozen=True):
     pods: tuple[Pod, ...] = ()
     """The pods of the driver's kubelet plugin."""
     is_inferred: bool = False
-    """True if no object names the driver, but the DaemonSet runs on the nodes with its devices, and
-    its name or labels call it a DRA driver.
+    """True if no object names the driver, but the DaemonSet runs on the nodes with the driver's
+    devices, and the DaemonSet's name or labels call it a DRA driver.
     """
 
     @property
@@ -123,7 +123,9 @@ def lacks_hardware(node: Node, driver: str) -> bool:
 
 
 def list_failing_drivers(state: ClusterState) -> tuple[str, ...]:
-    """Return the drivers of claims whose pods the kubelet cannot start, by its events."""
+    """Return the drivers of claims whose pods the kubelet cannot start, according to the kubelet's
+    events.
+    """
     failing = {
         (key[0], event.regarding.name)
         for key, event in state.events.items()
@@ -193,7 +195,7 @@ def _has_image(driver: str, pod: Pod) -> bool:
 
 
 def _names_driver(driver: str, pod: Pod) -> bool:
-    """Return True if a pod gets the driver's name, or mounts the folder of its socket."""
+    """Return True if a pod gets the driver's name, or mounts the folder of the driver's socket."""
     pattern = _token(driver)
     values = (value for _, value in pod.environment)
     return any(pattern.search(text) for text in (*pod.arguments, *values, *pod.host_paths))

@@ -100,7 +100,7 @@ _DAMAGE = re.compile(
 )
 
 _PREPARE_PREFIXES = ("Failed to prepare dynamic resources: ", "prepare dynamic resources: ")
-"""The start of FailedPrepareDynamicResources: kubernetes
+"""The beginning of messages of events FailedPrepareDynamicResources: kubernetes
 pkg/kubelet/kuberuntime/kuberuntime_manager.go, and PrepareResources of
 pkg/kubelet/cm/dra/manager.go.
 """
@@ -178,7 +178,8 @@ def parse_prepare_failure(message: str) -> PrepareFailure:
         match = re.match(pattern.regex, message, re.DOTALL)
         if match is not None:
             return PrepareFailure(pattern.answer, message, match.groupdict().get("driver") or "")
-    # The kubelet's own checks before it calls a driver, or only the driver's message.
+    # Either a check failed that the kubelet makes before it calls a driver, or the message is only
+    # the driver's.
     return PrepareFailure("refused" if "rpc error" in message else "unasked", message)
 
 

@@ -127,7 +127,9 @@ def _iter_refusals(state: ClusterState) -> Iterator[_Refusal]:
 
 
 def count_missing_pods(state: ClusterState, kind: str, key: Key) -> int:
-    """Count the pods that a workload lacks because their creation is refused; 0 if none is."""
+    """Count the pods that a workload lacks because their creation is refused; 0 if no creation is
+    refused.
+    """
     if newest_refusal(state, *key) is None:
         return 0
     pods = [Pod(pod) for _, pod in pods_of_workload(state, kind, key)]

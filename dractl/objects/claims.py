@@ -166,8 +166,8 @@ class Claim(Struct, Generic[Owner], frozen=True, dict=True):
         ]
 
     def targets(self, names: Sequence[str]) -> Sequence[Request]:
-        """Return the requests that ``names`` of a constraint or configuration refer to; all if
-        there are none.
+        """Return the requests that ``names`` of a constraint or configuration refer to; all
+        requests if ``names`` is empty.
         """
         if not names:
             return self.alternatives

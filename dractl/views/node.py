@@ -86,8 +86,8 @@ class Node(View):
 
     @property
     def kubelet_needs_claim_statuses(self) -> bool:
-        """True if the kubelet, when a pod ends, finds the pod's claims only through its status
-        (kubernetes pkg/kubelet/cm/dra/manager.go UnprepareResources before #139845).
+        """True if the kubelet, when a pod ends, finds the pod's claims only through the pod's
+        status (kubernetes pkg/kubelet/cm/dra/manager.go UnprepareResources before #139845).
         """
         minor = re.match(r"v1\.(\d+)\.", self.kubelet_version)
         return minor is not None and int(minor[1]) < 37

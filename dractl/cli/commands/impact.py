@@ -89,7 +89,7 @@ class ChangeOptions(OptionGroup, frozen=True):
 
     @property
     def action(self) -> str:
-        """Return the option of the node. Raises UsageError for two options."""
+        """Return the option that acts on the node. Raises UsageError for two options."""
         named = [name for name in ("cordon", "drain", "reboot") if getattr(self, name)]
         if len(named) > 1:
             raise UsageError(f"--{named[0]} and --{named[1]} exclude each other")
