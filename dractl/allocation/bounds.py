@@ -24,7 +24,7 @@ class Demand(Struct, frozen=True, gc=False):
 
 
 class Counter(Struct, frozen=True, order=True):
-    """One counter of a ledger, both by number."""
+    """A counter and its ledger, both given by their numbers."""
 
     ledger: int
     number: int

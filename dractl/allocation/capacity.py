@@ -67,7 +67,7 @@ def consumption(
         name_in_slice = spelled.get(strip_domain(driver, name))
         if name_in_slice is None:
             return Unfit("capacity-missing", name)
-        if name_in_slice in wanted:  # from 1.38 on; upstream's text is not known
+        if name_in_slice in wanted:  # a fault from 1.38 on; upstream's text is not known
             raise CapacityFault(
                 f'capacity "{strip_domain(driver, name)}" is requested with and without the'
                 " driver's domain"

@@ -183,7 +183,7 @@ class NodeDevices:
     @cached_property
     def undeclared(self) -> int:
         """Devices that set ``skipNodeOperations`` although the gate for it is off, or the node does
-        not declare it (from 1.37 on).
+        not declare the gate (from 1.37 on).
         """
         if not (self.experimental and self.operating and self.features.has("node-operations")):
             return 0

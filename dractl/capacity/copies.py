@@ -207,7 +207,9 @@ def _strip_identity(pod: Raw, namespace: str, name: str) -> dict[str, Any]:
 
 
 def shares_claims(state: ClusterState, pod: Raw) -> bool:
-    """Return whether all copies share a claim: one that the pod names, or one of its PodGroup."""
+    """Return whether all copies share a claim: a claim that the pod names, or a claim of its
+    PodGroup.
+    """
     view = Pod(pod)
     names_claim = any(reference.claim_name for reference in view.claim_references)
     return names_claim or bool(claims_of_group(state, view))

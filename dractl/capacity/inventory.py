@@ -75,9 +75,9 @@ class DeviceRow(Struct, frozen=True):
 class PoolRow(Struct, frozen=True):
     """One pool in its newest generation.
 
-    A ResourcePoolStatusRequest answers with the same four counts (kubernetes
-    pkg/controller/resourcepoolstatusrequest/controller.go). The counts are None for a pool with
-    missing slices. ``allocated`` and ``available`` are also None if some claims are unreadable.
+    The four counts are those with which a ResourcePoolStatusRequest answers (kubernetes
+    pkg/controller/resourcepoolstatusrequest/controller.go). They are None for a pool with missing
+    slices. ``allocated`` and ``available`` are also None if some claims are unreadable.
     """
 
     driver: str

@@ -51,7 +51,7 @@ def _check_claims(state: ClusterState) -> Iterator[Problem]:
         if claim.deletion_timestamp:
             yield _deletion_problem(claim, devices)
         elif not state.shows("Pod", key[0]):
-            continue  # it is unknown whether a pod uses it, or whether its pods have ended
+            continue  # it is unknown whether pods use the claim, or have ended
         elif not users and not pods_using_claim(state, key):
             yield Problem(
                 "claim-unused",

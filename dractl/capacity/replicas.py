@@ -167,8 +167,8 @@ def _place_equal_pods(
 def _place_each_alternative(
     subject: Copies, count: int, features: Features, progress: Callable[[str], None]
 ) -> list[AlternativeFit]:
-    """Place the pods once for each alternative of a request that has several, with this one
-    alone.
+    """Place the pods once for each alternative of a request that has several, with
+    this alternative alone.
     """
     fits = []
     pod = Pod(subject.pod)
