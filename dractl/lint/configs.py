@@ -14,13 +14,13 @@ class Configuration(Struct, frozen=True):
     """A configuration for a driver in a claim, a template or a class."""
 
     subject: Manifest
-    """The object that has it."""
+    """The object with the configuration."""
     path: Path
     """The path of ``opaque``."""
     opaque: Mapping[str, Any]
     """The value of ``opaque``."""
     requests: list[str]
-    """The names of the requests that it is for; empty for all."""
+    """The names of the requests that the configuration is for; empty for all."""
 
     @property
     def driver(self) -> str:

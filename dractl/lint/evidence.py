@@ -56,7 +56,7 @@ def evidence_of(documents: Iterable[Document]) -> Evidence:
             attributes.update(
                 name if "/" in name else f"{_SRIOV}/{name}" for name in map(str, names)
             )
-        elif kind == "SriovResourceFilter":  # older than DeviceAttributes
+        elif kind == "SriovResourceFilter":  # an older kind than DeviceAttributes
             attributes.add(f"{_SRIOV}/resourceName")
         elif kind == "ClusterQueue":
             for group in items(mapping(document.value.get("spec")).get("resourceGroups")):

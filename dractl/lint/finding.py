@@ -17,7 +17,7 @@ Severity = Literal["error", "warning", "info"]
 Confidence = Literal["certain", "likely", "possible"]
 
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
-"""In ascending order."""
+"""All severities, the lowest first."""
 
 
 class ObjectRef(Struct, frozen=True):

@@ -1,4 +1,7 @@
-"""Edits that fix findings, and the text after them. Functions return None without a fix."""
+"""Edits that fix findings, and their application to the text of a file.
+
+Functions that make a fix return None if there is none.
+"""
 
 import re
 from bisect import bisect_left, insort
@@ -72,8 +75,8 @@ def fix_for_violation(document: Document, violation: Violation) -> TextFix | Non
 
 
 def _drop_unit(document: Document, violation: Violation) -> TextFix | None:
-    """Return the fix that drops the word after a quantity, or that writes the suffix for bytes in
-    the form of quantities.
+    """Return the fix that drops a unit after a number (``2 gpus`` becomes ``2``) or the B of bytes
+    (``10 GiB`` becomes ``10Gi``).
     """
     written = document.at(violation.path)
     match = (
@@ -113,7 +116,7 @@ def _move_into(document: Document, path: Path, to: Path) -> TextFix | None:
     indent = document.locate((*to[:-1], remaining[0]), key=True).column - 1
     shifted = "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
     place = Position(end.file, end.end_line + 1, 1, end.end_line + 1, 1)
-    if end.end_column == 1:  # the block ends with its line
+    if end.end_column == 1:  # the block already ends at the start of the next line
         place = Position(end.file, end.end_line, 1, end.end_line, 1)
     return TextFix(title, (cut, Edit(place, shifted)), safe=False)
 
@@ -173,8 +176,8 @@ def _respell(written: str, violation: Violation) -> str | None:
 
 
 def _guess_request(written: str, violation: Violation) -> str | None:
-    """Return the request that was meant: the only request, or the alternative, if the name of its
-    request is missing.
+    """Return the request that was meant: the alternative of this name, written without its request,
+    or else the only request; None if several are possible.
     """
     if violation.type != "FieldValueInvalid" or "name of a request" not in violation.message:
         return None
@@ -200,7 +203,8 @@ def _move(document: Document, path: Path, to: Path) -> TextFix | None:
     The field gets its right name, or is moved below ``exactly`` if it belongs to a request; the
     content of a wrapper replaces the wrapper.
     """
-    # For pods and workloads, only errors about claims would be reported.
+    # In pods and workloads, lint reports only errors about claims, so it would not report an error
+    # that another move causes.
     if not (document.api_version or "").startswith("resource.k8s.io/") and _CLAIM_FIELDS.isdisjoint(
         to
     ):

@@ -13,16 +13,16 @@ from dractl.objects import Expression, Request
 
 
 class Sieve(Struct, frozen=True):
-    """One selector, with the devices before it and after it."""
+    """One selector, with the devices that reach it, and those that satisfy it."""
 
     expression: Expression
     """The selector."""
     devices: list[SliceDevice]
-    """The devices that reach it."""
+    """The devices that reach the selector."""
     left: list[SliceDevice]
-    """The devices that satisfy it."""
+    """The devices that satisfy the selector."""
     failed: list[tuple[SliceDevice, str]]
-    """The devices on which it fails, with the error."""
+    """The devices on which the selector fails, with the error."""
 
     @property
     def before(self) -> int:

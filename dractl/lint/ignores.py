@@ -27,9 +27,9 @@ class Ignore(Struct, frozen=True):
     end_column: int
     """The column after the comment."""
     names: tuple[str, ...]
-    """The codes and names of rules in it."""
+    """The codes and names of rules in the comment."""
     target: int | None
-    """The line that it applies to; None for the whole file."""
+    """The line that the comment applies to; None for the whole file."""
 
 
 def names_end(line: str, ignore: Ignore) -> tuple[int, bool]:

@@ -93,8 +93,9 @@ class TriedDevices:
 
 
 def describe_published(program: Program, failed: Sequence[tuple[SliceDevice, str]]) -> str | None:
-    """Return the names that the failing devices publish in the domains that the expression reads,
-    or the types of the values that it reads; None if there is nothing to say.
+    """Return a sentence about the names that the failing devices publish, if the expression reads a
+    name that none of them has, or else about the types of the values that it reads; None if there
+    is nothing to say.
     """
     devices = [device for device, _ in failed]
     return _names_of_devices(program, devices) or _types_of_devices(program, devices)

@@ -404,7 +404,7 @@ class Selectors(Struct, frozen=True):
     """The selectors of one request, or of one class, in the order in which they are evaluated."""
 
     subject: Manifest
-    """The object that has them."""
+    """The object with the selectors."""
     request: Request | None
     """The request; None for a class."""
     selectors: tuple[tuple[Expression, Program], ...]
@@ -573,14 +573,14 @@ class ComparedDevices(Struct, frozen=True):
     field: str
     """``matchAttribute`` or ``distinctAttribute``."""
     attribute: str
-    """The attribute that it names."""
+    """The attribute that the constraint names."""
     sides: dict[str, RequestDevices]
     """The devices of each request whose driver is known, by the request's reference."""
     whole: bool
     """True if the driver of each request is known."""
 
     def advice(self, message: str, help: str | None = None, **others: Any) -> Advice:  # noqa: A002
-        """Return advice on it, placed at its attribute."""
+        """Return advice on the constraint, placed at its attribute."""
         path = (*self.constraint.path, self.field)
         return Advice(self.claim.subject, path, message, help, confidence="likely", **others)
 

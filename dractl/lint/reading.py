@@ -31,7 +31,7 @@ _EXTENDED_RESOURCES = frozenset({"PC-13", "PC-15", "PC-16"})
 
 
 class Reading(Struct, frozen=True):
-    """A document that concerns DRA in the form that rules see, with the way in which it is read."""
+    """A document that concerns DRA, as rules see it, and how the document is read."""
 
     subject: Manifest
     number: int
@@ -69,7 +69,7 @@ def readings(
     input.
     """
     concerns_autoscaler = CLUSTER_AUTOSCALER in consumers
-    mentions: dict[str, bool] = {}  # searched once a file
+    mentions: dict[str, bool] = {}  # by file, so that each file is searched only once
     maps_classes: dict[str, bool] = {}
     numbers: Counter[str] = Counter()
 

@@ -262,7 +262,7 @@ def names_of(inputs: Inputs, readable: Iterable[Reading]) -> Names:
     """Return the names in an input; examples in prose define nothing for other files."""
     defined: defaultdict[Name, dict[str, None]] = defaultdict(
         dict
-    )  # with files in order, each once
+    )  # the keys of a value are files: each occurs once, and they keep their order
     used: defaultdict[str, list[Name]] = defaultdict(list)
     for file, documents in groupby(inputs.documents, attrgetter("file")):
         if file.endswith(SUFFIXES):
@@ -614,8 +614,8 @@ class _NeededFiles:
         self._found.update(reached)
 
     def add_named(self, wanted: Iterable[Name]) -> None:
-        """Add the files that define these names, and the files that define the names which their
-        objects use in turn.
+        """Add the files that define these names. Objects in these files can use further names, so
+        add the files that define those names, too.
         """
         definitions: dict[Name, list[str]] = {}
         for path, part in self._parts.items():

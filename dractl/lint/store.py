@@ -85,7 +85,7 @@ class Store:
                 shutil.rmtree(path, ignore_errors=True)
         files = []
         for name in os.listdir(self._folder):
-            with suppress(FileNotFoundError):  # another run was faster
+            with suppress(FileNotFoundError):  # another run has deleted the file
                 files.append(
                     (os.lstat(os.path.join(self._folder, name)), os.path.join(self._folder, name))
                 )

@@ -8,9 +8,9 @@ of their attributes and capacities, the amounts of the capacities, and attribute
 
 ## Why is this bad
 
-Cluster Autoscaler calculates how full a node is from the share of its devices that is allocated, or
-the average of its counter sets, pool by pool, and assumes that these are equal. With unequal ones
-it removes nodes too early or too late.
+Cluster Autoscaler calculates how full a node is, pool by pool, as the share of the devices that are
+allocated, or as the average over the counter sets. It assumes that all devices, or all counter
+sets, of a pool are equal. If they are not, it removes nodes too early or too late.
 
 ## Example
 

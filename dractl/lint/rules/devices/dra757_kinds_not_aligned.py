@@ -8,9 +8,9 @@ or `--hardware`, and counts how many of the possible pairs of devices are aligne
 
 ## Why is this bad
 
-The scheduler takes the first devices that fit, in the order of the slices. Once a device is in use,
-that order puts every later pair apart: the pod runs, and data takes the way through the CPU, at
-half the bandwidth.
+The scheduler takes the first devices that fit, in the order of the slices. Once one device is in
+use, this order no longer pairs devices on the same PCIe root: the pod runs, but its data goes
+through the CPU, at half the bandwidth.
 
 ## Use instead
 

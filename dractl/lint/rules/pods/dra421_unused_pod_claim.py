@@ -78,8 +78,8 @@ def check(run: Run) -> Found:
                 continue
             names = {text(item.get("name")) for _, item in pod.uses}
             if names - {text(claim.get("name")) for _, claim in pod.claims}:
-                # DRA409 reports that a container names a claim which the pod lacks; one of these
-                # may be meant
+                # DRA409 reports a container that names a claim which the pod lacks. The container
+                # may mean any of the pod's claims.
                 used.update(path for path, _ in pod.claims)
                 continue
             for path, claim in pod.claims:
