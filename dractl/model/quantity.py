@@ -157,12 +157,13 @@ class Quantity:
             result = self._unscaled * _ten(min(shift, 20))
             if _is_int64(result):
                 return result
-            # math.go positiveScaleInt64: these powers are one multiplication, whose wrapped product
-            # is returned
+            # math.go positiveScaleInt64: for these powers, Go multiplies once, and returns the
+            # product even if it wrapped
             return int64(result) if shift in (1, 2, 3, 6, 9) and self._unscaled != _MIN_INT64 else 0
         if shift == 0:
             return int64(self._unscaled)
-        # Scale_int.go: int64 times a converted float, which saturates at the smallest int64
+        # Scale_int.go: Go multiplies the int64 by a power of ten that it converts from a float to
+        # int64; from ten to the 19th on, the result of the conversion is the smallest int64
         if shift > 0:
             return int64(self._unscaled * (_ten(shift) if shift < 19 else _MIN_INT64))
         divisor = _ten(-shift)
@@ -276,7 +277,7 @@ class Quantity:
             return self.sign() < other.sign()
         (a, a_exponent), (b, b_exponent) = self.exact(), other.exact()
         shift = a_exponent - b_exponent
-        # More than the digits of either number: at this distance, the exponent alone decides
+        # The exponents are further apart than either number has digits, so they alone decide
         if abs(shift) > _MAX_DIGITS + 100:
             return (shift < 0) == (a > 0)
         return a * _ten(max(shift, 0)) < b * _ten(max(-shift, 0))
@@ -355,9 +356,7 @@ class SaturatingQuantity(Quantity):
 
 
 _MAX_SHIFT = 2 * _MAX_DIGITS
-"""Powers of ten beyond which a nonzero number is at one end of int64, or is rounded to zero or
-one.
-"""
+"""Powers of ten beyond which a nonzero number is at one end of int64, or is rounded to 1 or -1."""
 
 
 def _saturate(number: int) -> int:
@@ -454,7 +453,8 @@ def _parse_decimal(
     """
     if unscaled == 0:
         return _quantity(0, 0, format_, fixed=False)
-    if base == 10 and exponent == _MIN_INT32:  # servers up to 1.37 do not answer, 1.38 refuses it
+    # A server up to 1.37 never answers a request with this exponent; 1.38 refuses the quantity.
+    if base == 10 and exponent == _MIN_INT32:
         raise ValueError(SUFFIX_ERROR)
     scale = -decimals + (exponent if base == 10 else 0)
     if base == 2:

@@ -19,7 +19,7 @@ from dractl.model.nearest import nearest
 Constraint = Literal["pcieRoot", "numaNode", "none"]
 
 CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
-MAX_DEVICES: Final = 32  # of the allocation of one claim (resource/v1 AllocationResultsMaxSize)
+MAX_DEVICES: Final = 32  # maximum for one claim (resource/v1 AllocationResultsMaxSize)
 MIG: Final = "mig-"
 """The prefix of the kinds of MIG devices; the profile follows."""
 
@@ -28,8 +28,8 @@ _ALLOWED = (
     "a shape ends in @pcieRoot or @numaNode if all its devices have to share one, or in @none for "
     "no alignment; without an ending it takes the closest alignment that a node has"
 )
-_PREFIX = "resource.kubernetes.io/"  # of the attributes in the constraints
-_MAX_LISTED = 8  # DeviceClasses in a hint
+_PREFIX = "resource.kubernetes.io/"  # the domain of the attributes in the constraints
+_MAX_LISTED = 8  # maximum number of DeviceClasses in a hint
 _JOINED = re.compile(r"\+(?=[a-z])")  # a profile begins with a digit
 _NUMBER = re.compile("[0-9]{1,9}")
 _PART = re.compile(r"(?:([0-9]{1,9})x)?([1-7]g\.[0-9]{1,3}gb[a-z0-9.+-]{0,12}?)")

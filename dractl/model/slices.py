@@ -248,7 +248,7 @@ def _are_plain(attributes: Any) -> bool:
         return True
     if type(attributes) is not dict:
         return False
-    for value in attributes.values():  # inline: a million calls take longer
+    for value in attributes.values():  # inline, since a million calls take longer
         if type(value) is not dict or len(value) != 1:
             return False
         ((kind, content),) = value.items()

@@ -65,7 +65,7 @@ def template_meta(place: Place) -> Iterator[Violation]:
     yield from _annotations(place.child("annotations"))
     yield from _labels(place.child("labels"))
     for name, value in place.entries():
-        # An empty list counts as set, though
+        # null, "" and 0 count as not set, but an empty list counts as set
         if name not in ("labels", "annotations") and value not in (None, "", 0):
             # The server's path has the name of the Go field with its first letter in lower case.
             reported = f"{place.field}.{'uID' if name == 'uid' else name}"

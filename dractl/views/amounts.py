@@ -91,7 +91,7 @@ def _add_up_pod(
     that replace them, and its overhead.
     """
     containers = maps_at(spec, "containers")
-    if len(containers) == 1 and _OTHER_AMOUNTS.isdisjoint(spec):  # as in most pods
+    if len(containers) == 1 and _OTHER_AMOUNTS.isdisjoint(spec):  # true of most pods
         return amounts_of(containers[0])
     total: Amounts = {}
     for container in containers:
