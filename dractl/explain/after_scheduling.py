@@ -111,7 +111,7 @@ class PlacedPod(Struct, frozen=True):
     events: tuple[Event, ...]
     """The events about the pod, oldest first."""
     claims: Sequence[PodClaim]
-    """Its claims, with the claim for extended resources."""
+    """The pod's claims, with the claim for extended resources."""
     allocated: Sequence[AllocatedDevice]
     slices: Sequence[ResourceSlice]
     unlisted: UnlistedClaims
@@ -512,8 +512,8 @@ def _find_reboot(placed: PlacedPod) -> str:
 
 
 def _find_shared_claim(placed: PlacedPod, why: str) -> running.SharedClaim | None:
-    """Return a claim that was prepared for another pod, so that the kubelet skips the claim that a
-    message names.
+    """Return a claim that was prepared for another pod before. The kubelet then skips the other
+    claims of the pod, such as the one that the message ``why`` names.
     """
     node = placed.state.node(placed.pod.node_name)
     if "unable to get claim info" not in why or not node.kubelet_skips_claims:

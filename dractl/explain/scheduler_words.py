@@ -38,8 +38,8 @@ def apply_scheduler_words(
 ) -> Conclusion:
     """Return a conclusion that does not contradict a newer message of kube-scheduler.
 
-    If the pod would fit, the message becomes the headline, since waiting would not resolve the
-    contradiction. Otherwise a note quotes the message.
+    If the pod would fit, the message becomes the headline, since the advice to wait would not
+    resolve the contradiction. Otherwise a note quotes the message.
     """
     if words is None or words.agrees is True:
         return conclusion

@@ -1,5 +1,5 @@
-"""Drivers that publish nothing on nodes that they should serve, and the faults of their plug-ins
-that explain why.
+"""Drivers that publish nothing on nodes that they should serve, and the faults in their plug-ins as
+the reasons.
 """
 
 from collections.abc import Iterator, Sequence

@@ -71,9 +71,9 @@ class Candidate(Struct, frozen=True):
     changes: tuple[Change, ...]
     """The changes that a person applies; empty where a driver must act, or time must pass."""
     slot: FixSlot
-    """The slot for which it competes."""
+    """The slot for which the candidate competes."""
     preference: Preference
-    """The rank that an engineer would give it."""
+    """The rank that an engineer would give the candidate."""
     effect: str = ""
     """Side effects and conditions, shown after the title."""
     degree: int = 0
@@ -81,7 +81,7 @@ class Candidate(Struct, frozen=True):
     features: Features | None = None
     """The features of the scheduler after the fix, if the fix changes them."""
     superseded_by: tuple[FixSlot | Topic, ...] = ()
-    """The topics or slots whose fixes hide this one."""
+    """The topics or slots whose fixes hide this candidate."""
     consequences: tuple[Change, ...] = ()
     """The changes that follow and are verified instead of ``changes``, if they differ."""
     chance: tuple[Change, ...] = ()

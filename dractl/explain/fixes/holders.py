@@ -32,7 +32,7 @@ class _HeldClaim(Struct, frozen=True):
     name: str
     """The name of the claim, ``namespace/name``."""
     holders: tuple[Holder, ...]
-    """Its holders, one for each pod and cause."""
+    """The holders of the claim, one for each pod and cause."""
 
     @property
     def is_idle(self) -> bool:

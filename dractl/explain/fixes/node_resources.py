@@ -164,9 +164,9 @@ class _DecidingRequest(Struct, frozen=True):
     owner: str
     """The words for the container or pod with the request."""
     path: Path
-    """The ``resources`` that contain it."""
+    """The path of the ``resources`` that contain the request."""
     amount: Quantity
-    """The amount that it asks for."""
+    """The requested amount."""
     container_amount: Quantity
     """The largest amount of a container."""
 

@@ -42,7 +42,7 @@ class Ending(Struct, frozen=True):
     effect: str = ""
     """The loss for others, and what may keep the pods from ending."""
     preference: Preference = Preference.END
-    """The rank that an engineer would give it."""
+    """The rank that an engineer would give this ending."""
 
     @property
     def owner(self) -> str | None:

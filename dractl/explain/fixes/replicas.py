@@ -18,7 +18,7 @@ from dractl.model.names import RequestRef
 from dractl.views import View
 
 _MAX_REPLICAS = 16  # the maximum number of replicas that are placed one after the other
-_MAX_ATTEMPTS = 32  # the limit for all counts together
+_MAX_ATTEMPTS = 32  # the maximum number of pods that are placed, over all counts that are tried
 
 
 @fix_once_for(*HOLDING_CAUSES)

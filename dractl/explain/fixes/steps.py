@@ -211,9 +211,9 @@ class _PatchCommands(Struct, frozen=True):
     """The commands for a patch."""
 
     checks: Sequence[Command]
-    """Commands that prepare and check it."""
+    """Commands that prepare and check the patch."""
     actions: Sequence[Command]
-    """Commands that apply it."""
+    """Commands that apply the patch."""
 
 
 def _patch_commands(state: ClusterState, patch: Patch) -> _PatchCommands:

@@ -65,7 +65,7 @@ class DescribedMachine(Struct, frozen=True):
     published: ClusterState
     """The objects that drivers would publish on the machine."""
     description: Description
-    """Its hardware, and the facts about its node."""
+    """The machine's hardware, and the facts about its node."""
 
 
 class AutoscalerAnswer(Struct, frozen=True):

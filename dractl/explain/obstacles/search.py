@@ -238,7 +238,8 @@ class _Search:
         if not first.allocates:
             survey = self._survey(first)
             remoteness += 1 + 10 * sum(not r.offered for r in survey.requests)
-            # The nodes of such a group have equal devices, but different ones may be in use.
+            # If the group is a tuple, its nodes have equal devices, but different devices may be
+            # in use.
             if isinstance(first.group, tuple):
                 reading = first.group[0], _count_candidates(survey)
         names = tuple(node.name for node in nodes[:MAX_ALIKE])

@@ -66,7 +66,7 @@ class ReasonPage(Struct, frozen=True):
     see: str
     """Advice on how to see the problem."""
     fix: str
-    """Advice on how to correct it."""
+    """Advice on how to correct the problem."""
     progress: Progress
     """The progress of a pod on a node before this reason stops it."""
     messages: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     cause.
     """
     is_root_cause: ClassVar[bool] = False
-    """True if other causes follow from it, so that its steps come first."""
+    """True if other causes follow from this one, so that its steps come first."""
     is_question: ClassVar[bool] = False
     """True if its sentence ends with a question."""
 
@@ -359,7 +359,7 @@ class HeldByOthers(HeldDevices, frozen=True, kw_only=True):
                 quote_command("kubectl get {} {} -n {}", resource, name, namespace),
             )
         if self.holders and all(holder.finished for holder in self.holders):
-            return  # another cause says why their claims are not released
+            return  # another cause says why ended pods still hold claims
         yield NextStep(
             "wait until a holder ends, scale down the workload that holds the devices, or add a"
             " node with more of them",

@@ -394,7 +394,7 @@ class AddedByAdmission(Cause, frozen=True, kw_only=True):
     addition: str
     """The node selector or request that was added."""
     by: str = ""
-    """The RuntimeClass or LimitRange that added it, if that is known."""
+    """The RuntimeClass or LimitRange with the addition, if it is known."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return f"the pod's owner did not ask for {self.addition}: {self.by or 'admission'} added it"

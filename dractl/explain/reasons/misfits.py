@@ -37,8 +37,8 @@ class Evaluation(Struct, frozen=True):
 
 
 class Misfit(Struct, frozen=True):
-    """A condition that is false on devices, with the name that it reads and the devices' values for
-    that name.
+    """A condition that is false on devices, with the name that the condition reads, and the values
+    of the devices for this name.
     """
 
     reference: Lookup | None

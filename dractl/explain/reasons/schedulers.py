@@ -39,7 +39,7 @@ class UnseenScheduler(Cause, frozen=True, kw_only=True):
     title: str = ""
     """The scheduler that facts know by that name; empty for an unknown one."""
     selector: str = ""
-    """A label of its pods, as ``kubectl get pods -l`` takes it."""
+    """A label of the scheduler's pods, as ``kubectl get pods -l`` takes it."""
     takes_claims: bool = True
     """False if the scheduler is known not to allocate the claims of pods."""
     absent: bool = False
@@ -117,7 +117,7 @@ class RunningScheduler(Cause, frozen=True, kw_only=True):
     title: str
     """The scheduler with its version; for an unknown one, its name."""
     running: tuple[str, ...] = ()
-    """Workloads that run it, ``KIND/NAMESPACE/NAME``."""
+    """The workloads that run the scheduler, ``KIND/NAMESPACE/NAME``."""
     words: str = ""
     """The newest message that it wrote about the pod."""
     refusal: str = ""

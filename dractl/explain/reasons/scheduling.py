@@ -48,7 +48,9 @@ class PlacedByHand(ClaimCause, frozen=True, kw_only=True):
 
 
 class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
-    """The pod is on its node, but its claim is not, or no longer, allocated and reserved for it."""
+    """The pod is on its node, but its claim is not allocated, or not reserved for the pod; the
+    claim may have been both before.
+    """
 
     page = ReasonPage(
         "claim-replaced",
@@ -295,8 +297,9 @@ class ExtendedResourceUnmapped(Cause, frozen=True, kw_only=True):
 
     resource: str
     device_class: str | None = None
-    """The class of the similar resource, or the class of this resource if ``is_mapped``. Otherwise
-    a class for devices of the same vendor that maps no resource.
+    """The class of the similar resource if there is ``nearest``; else the class that maps this
+    resource (``is_mapped``), or a class without extendedResourceName for devices of the same
+    vendor.
     """
     nearest: str | None = None
     """A similar resource."""
