@@ -91,7 +91,7 @@ def _sentences(group: Group) -> Iterator[str]:
     yield from _alternative_sentences(group)
 
 
-_SHOWN = 6  # pods
+_SHOWN = 6  # maximum number of pods in a list
 
 
 def _alignment_sentences(alignment: GangAlignment) -> Iterator[str]:

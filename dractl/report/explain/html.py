@@ -162,7 +162,8 @@ def _funnel(stages: Sequence[FunnelStage]) -> Iterator[str]:
     for s in stages:
         heading = s.heading or f"request {s.request}"
         first = heading != last
-        most = max(s.kept, 1) if first else most  # s.of counts devices of other kinds, too
+        # The first stage's count, since s.of also counts devices of other kinds.
+        most = max(s.kept, 1) if first else most
         bar = f"<td><div class=bar><i style='width:{100 * s.kept / most:.1f}%'></i></div></td>"
         count = cell(
             str(s.kept) if first and s.kept else f"{s.kept} of {s.of}",

@@ -62,8 +62,8 @@ def to_csv(matrix: Matrix) -> str:
 
 
 def summarize(matrix: Matrix, release: str) -> str:
-    """Return the sentence that counts the subjects which some machine serves, and the machines
-    which serve some subject.
+    """Return the sentence with the number of subjects that a machine can serve, and the number of
+    machines that can serve all subjects.
     """
     subjects = len(matrix.subjects)
     served = subjects - len(matrix.unserved)
@@ -75,8 +75,8 @@ def summarize(matrix: Matrix, release: str) -> str:
 
 
 def name_unserved(matrix: Matrix) -> str:
-    """Return the sentence that names the subjects that no machine serves, and the subjects for
-    which this is unknown; empty if there are neither.
+    """Return the names of the subjects that no machine can serve, and of the subjects for which
+    this is unknown, in one sentence; empty if there are neither.
     """
     undecided = matrix.undecided
     unserved = [subject for subject in matrix.unserved if subject not in undecided]

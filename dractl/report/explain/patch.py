@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dractl.cluster.changes import Patch, parse_target
 from dractl.explain.answer import Explanation, Fix
 
-_SHOWN = 5  # subjects and nodes
+_SHOWN = 5  # maximum number of subjects, and of nodes
 # These kinds create their pods once, so a change of the template does not reach them (JobSet,
 # RayCluster, PyTorchJob, RayJob ...).
 _RECREATED = ("Job", "JobSet", "RayCluster")

@@ -45,7 +45,7 @@ def _case_of_skipped(name: str, why: str) -> str:
 def _case(finding: Finding) -> str:
     place = finding.position
     name = _attribute(f"{finding.code} {finding.name} {place.file}:{place.line}:{place.column}")
-    # The schema of Jenkins has no file and line
+    # Jenkins' schema has no attributes for file and line
     case = f"  <testcase name={name} classname={_attribute(place.file)}"
     text = _clean(
         "\n".join(

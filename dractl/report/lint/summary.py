@@ -22,7 +22,7 @@ def summary(report: Report, canvas: Canvas) -> str:
     ]
     numbers_by_severity = ", ".join(plural(count, noun) for count, noun in counts if count)
     extent = f"in {plural(report.documents, 'document')}"
-    if report.files or not report.documents:  # without files, a cluster was read
+    if report.files or not report.documents:  # else the documents are a cluster's
         extent += f" of {plural(report.files, 'file')}"
     asides = ["selectors not checked"] if report.unchecked is not None else []
     if report.suppressed:
