@@ -21,8 +21,8 @@ class Products(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     read: str
     products: dict[Kind, dict[str, dict[str, Any]]]
-    """The rows by kind and name: PCI ids and names, and ``source`` and ``read`` if the row has its
-    own.
+    """The rows by kind and name: PCI ids and names. A row from another document also has that
+    document's ``source``, and ``read``, the day on which it was read.
     """
     modules: dict[str, dict[str, str]]
     """The versions of kernel drivers on a described machine."""
@@ -75,7 +75,7 @@ class Room(Struct, frozen=True, forbid_unknown_fields=True):
     """The CPUs of a machine, as Linux counts them, and its memory, both as quantities."""
 
     source: str
-    """The document that has them."""
+    """The document with these amounts."""
     cpu: str | None = None
     memory: str | None = None
 
@@ -87,7 +87,7 @@ class Machines(Struct, frozen=True, forbid_unknown_fields=True):
     aliases: dict[str, str]
     """Other names of the machines, by the lower-case name of their file."""
     room: dict[str, Room] = {}
-    """The room of machines whose description does not contain it."""
+    """The CPUs and memory of machines whose description lacks these amounts."""
 
 
 @cache

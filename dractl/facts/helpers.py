@@ -17,7 +17,7 @@ class Helper(Struct, frozen=True, forbid_unknown_fields=True):
     since: str
     """The first release."""
     speaks: tuple[str, ...]
-    """The apiVersions in which it writes slices and claims, in the order in which it tries them."""
+    """The apiVersions in which the library writes slices and claims, in the order of attempts."""
     source: str
     read: str
 
@@ -53,11 +53,13 @@ class Spoken(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Program(Struct, frozen=True, forbid_unknown_fields=True):
-    """A program other than a driver that reads claims, with a client for one version of the API."""
+    """A program that reads claims but is not a driver. Each of its versions has a client for one
+    version of the API.
+    """
 
     title: str
     group: str
-    """The API group of its own kinds."""
+    """The API group of the program's own kinds."""
     images: tuple[str, ...]
     """The names of its images."""
     marks: tuple[str, ...]
@@ -68,7 +70,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     read: str
 
     def owns(self, group: str) -> bool:
-        """Return True for the API group of its own kinds, and for groups below it."""
+        """Return True for the API group of the program's own kinds, and for groups below it."""
         return group.endswith(self.group)
 
     def find_version(self, tag: str) -> Spoken | None:

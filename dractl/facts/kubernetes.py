@@ -41,7 +41,7 @@ class RetiredGate(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     removed: str
-    """The first release without it."""
+    """The first release without the gate."""
     source: str
     read: str
 

@@ -54,7 +54,7 @@ class StepFact(Struct, frozen=True, forbid_unknown_fields=True):
     do: str
     """An imperative."""
     run: str = ""
-    """The command that does or shows it."""
+    """The command for this step."""
 
 
 class Advice(Struct, frozen=True, forbid_unknown_fields=True):

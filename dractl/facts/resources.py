@@ -16,9 +16,9 @@ class Resource(Struct, frozen=True, rename={"device_class": "class"}, forbid_unk
     drivers: tuple[str, ...]
     """The drivers that publish the same hardware, the usual one first."""
     request: str = ""
-    """A name for the request and the claim that replace it."""
+    """A name for the request and the claim that replace the resource."""
     device_class: str = ""
-    """The class that replaces it, if one unit of the resource is one device of the class."""
+    """The class that replaces the resource, if one unit of it is one device of the class."""
     source: str = ""
     read: str = ""
 

@@ -81,13 +81,13 @@ class SchedulerFacts(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     beginning of the tag follows, as in ``apache/yunikorn:scheduler``.
     """
     deployments: tuple[str, ...]
-    """Names of its Deployment, as its chart or manifest installs it."""
+    """The names of the scheduler's Deployment, as its chart or manifest installs it."""
     labels: dict[str, str]
-    """Labels of its pods, as its chart or manifest sets them."""
+    """The labels of the scheduler's pods, as its chart or manifest sets them."""
     api_groups: tuple[str, ...]
-    """API groups of its own kinds."""
+    """The API groups of the scheduler's own kinds."""
     reporters: tuple[str, ...]
-    """Sources of its events other than its own name."""
+    """The sources of the scheduler's events, other than its own name."""
     event_reasons: tuple[str, ...]
     """Reasons of its events about a pod."""
     condition_types: tuple[str, ...]

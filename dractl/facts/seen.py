@@ -138,7 +138,7 @@ def _unknown(facts: Driver, device: Mapping[str, Any]) -> Iterator[str]:
     domains = {name.partition("/")[0] for name in attributes}
     for key, value in _map(device.get("attributes")).items():
         if facts.full(str(key)).partition("/")[0] not in domains:
-            continue  # another program adds it
+            continue  # an attribute in another domain, which another program adds
         row = attributes.get(facts.full(str(key)))
         held = next((text for text in _map(value).values() if isinstance(text, str)), None)
         if row is None:

@@ -46,7 +46,7 @@ class Remark(Struct, frozen=True):
     position: Position
     """The place in the file."""
     message: str
-    """The sentence about it."""
+    """The text of the remark."""
 
     def __str__(self) -> str:
         return f"{self.position.file}:{self.position.line}:{self.position.column}: {self.message}"
@@ -88,7 +88,7 @@ class Demand(Struct, frozen=True):
     uses: tuple[ResourceUse, ...]
     """The requests that can be migrated."""
     keys: tuple[Path, ...]
-    """The paths of the keys that are removed for them."""
+    """The paths of the keys that are removed for these requests."""
     remarks: tuple[Remark, ...]
     """The requests that cannot be migrated."""
 

@@ -27,7 +27,7 @@ class Sharing(Struct, frozen=True):
     """A resource for which the plugin hands out each device several times."""
 
     resource: str
-    """The name by which pods request it."""
+    """The name by which pods request the resource."""
     replicas: int
     """The number of times that each device is handed out."""
     source: str

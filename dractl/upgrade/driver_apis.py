@@ -30,7 +30,7 @@ class Speaker(Struct, frozen=True):
     evidence: str
     """The evidence of these versions, as a phrase."""
     objects: tuple[str, ...]
-    """The workloads that run it, and its slices."""
+    """The workloads that run the driver, and the driver's slices."""
     source: str | None = None
     """The source of the fact about the image; None if the slices show the version."""
     read: str | None = None

@@ -118,7 +118,7 @@ def _fits(catalogue: Driver, version: str, shape: _Shape) -> bool:
     attributes, kind, partition = shape
     for row in catalogue.attributes:
         is_present, concerns = row.name in attributes, not row.devices or kind in row.devices
-        always = concerns and not row.when and not partition  # partitions lack some of them
+        always = concerns and not row.when and not partition  # a partition may lack attributes
         if is_present != catalogue.covers(row, version) and (is_present or always):
             return False
     return True

@@ -179,9 +179,11 @@ def default_changes(
 ) -> Iterator[Finding]:
     """Yield a finding for each place that sets a gate whose default changes.
 
-    If no place sets the gate, the finding names the stored objects with a field that depends on it.
+    For a gate that no place sets, yield a finding for each stored object with a field that depends
+    on the gate.
 
-    :mod:`dractl.upgrade.server` reports the API server's answers for objects that are created.
+    Objects that are still to be created are left out: :mod:`dractl.upgrade.server` reports how the
+    API server answers them.
     """
     places: dict[str, list[tuple[GateSetting, bool]]] = {}
     for setting in settings:
