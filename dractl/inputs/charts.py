@@ -352,7 +352,7 @@ def _unpack_schemas(path: str, content: bytes) -> Iterator[bytes]:
                 elif name.endswith((".tgz", ".tar.gz")):
                     yield from _unpack_schemas(f"{path}/{name}", file.read())
     except damage():
-        return  # helm refuses it
+        return  # helm refuses a damaged archive
 
 
 def _find_reference(schema: bytes) -> str | None:
@@ -362,7 +362,7 @@ def _find_reference(schema: bytes) -> str | None:
     except RecursionError:
         return "more levels than can be followed"
     except ValueError:
-        return None  # helm refuses it
+        return None  # helm refuses a schema that is not JSON
     while stack:
         node = stack.pop()
         if isinstance(node, _Pairs):

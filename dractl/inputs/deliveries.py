@@ -199,7 +199,7 @@ class DeliveryReader:
             if any(_is_applier(member) for member in tree[0].members)
         )
         strays = entries.find_strays(tops, makers)
-        # A Kustomization above it that was not built may apply it.
+        # If an applier above a top was not built, it may apply the top.
         return strays - {top.key for top in tops if self.may_lack_patches(top)}
 
     def _appliers_of(self, path: str) -> list[Member]:

@@ -282,7 +282,7 @@ def _read_errors(errors: IO[bytes]) -> str:
     """
     try:
         return os.pread(errors.fileno(), _MAX_ERROR_BYTES, 0).decode(errors="replace")
-    except ValueError:  # closed meanwhile
+    except ValueError:  # the file has been closed meanwhile
         return ""
 
 

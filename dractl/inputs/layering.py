@@ -59,8 +59,8 @@ _SIMPLE = frozenset(
         "replacements",
     }
 )
-"""Fields that may be present, since they change nothing else about the objects that dractl
-judges.
+"""Fields that a kustomization may have here: dractl applies them, or they change nothing about the
+objects that it judges.
 """
 _WANTED = (b"toolkit.fluxcd.io", b"argoproj.io")
 _CONFIGURATION = re.compile(rb"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret)\b")
@@ -92,7 +92,7 @@ class Member(Struct, frozen=True):
     before: Document
     """The object as it is written in its file."""
     patches: tuple[Document, ...] = ()
-    """The patches that changed it."""
+    """The patches that changed the object."""
     files: Mapping[str, str] = MappingProxyType({})
     """For a generated ConfigMap, the paths of the files whose text is in ``data``, by the key of
     ``data``.

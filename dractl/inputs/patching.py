@@ -50,7 +50,7 @@ def selects(target: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
         try:
             is_match = re.fullmatch(pattern, str(text or "")) is not None
         except re.error:
-            is_match = False  # kustomize refuses it
+            is_match = False  # kustomize refuses the pattern
         if not is_match:
             return False
     return _selects_labels(target.get("labelSelector"), at(value, "metadata", "labels")) and (

@@ -116,7 +116,7 @@ def _environment(home: str, bin_folder: str) -> dict[str, str]:
     return {
         "HOME": home,
         "TMPDIR": home,
-        "PATH": bin_folder,  # has at most the interpreter of a script
+        "PATH": bin_folder,  # the folder has at most the interpreter of a script
         "LANG": "C.UTF-8",
         "HELM_NO_PLUGINS": "1",
         "KUBECONFIG": os.devnull,  # some versions of kubectl first ask the cluster for its version

@@ -71,7 +71,7 @@ class SubstitutedText(Struct, frozen=True):
     text: str
     """The text."""
     pieces: Sequence[Piece]
-    """The variables in it, in their order; the nested ones are left out."""
+    """The variables in the text, in their order, without nested ones."""
     undefined: Mapping[str, int]
     """The offsets, in the text as it is written, of the variables that nothing defines."""
 
@@ -91,7 +91,7 @@ class Use(Struct, frozen=True):
     name: str
     """The name of the variable."""
     path: Path
-    """The path of the text that has it."""
+    """The path of the text with the variable."""
     offset: int | None
     """The offset of the variable in the text; None if the text is a key."""
 

@@ -170,6 +170,6 @@ def read_folder(folder: str, overlay: Overlay) -> FileTree:
                 continue  # a broken link, which helm skips
             if not os.path.isdir(path):
                 files[relative] = reader.read(path)
-            elif real not in way:  # else a loop
+            elif real not in way:  # otherwise the link makes a loop
                 folders.append((relative, (*way, real)))
     return FileTree(root, files)

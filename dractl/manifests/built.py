@@ -142,8 +142,8 @@ class _Kustomizations:
         if not self._may_matter(data) or is_definition(data):
             return False
         documents = self._written.documents_of(path)
-        # A kustomization, or a list of operations, which has no documents, counts by its bytes
-        # alone
+        # Kustomizations, and files without documents, such as lists of operations, count by their
+        # bytes alone
         of_objects = documents and not is_kustomization(path)
         return not of_objects or any(map(self._matters, documents))
 
@@ -313,7 +313,9 @@ class Places(Within):
         self.patches = patches
 
     def source(self, path: Path) -> Spot | None:
-        """Return the value of a patch that supplies a value as a whole."""
+        """Return the place in a patch that sets the whole value at ``path``; None if the file has
+        this value, or if no patch sets all of it.
+        """
         value = value_at(self._value, *path)
         route = _route(self._value, path, self._outer.value)
         if len(route) == len(path) and self._outer.at(route) == value:

@@ -76,11 +76,11 @@ class Kustomization(Struct, frozen=True):
     component: bool = False
     """True if it is a component, which is only used as a part of others."""
     barred: str | None = None
-    """The reason not to build it, if any."""
+    """The reason not to build the kustomization, if any."""
     affix: tuple[str, str] = ("", "")
     """The prefix and the suffix that it adds to the names of its objects."""
     files: frozenset[str] = frozenset()
-    """The names of files that are mentioned anywhere in it, such as the files of generators."""
+    """The names of all files that the kustomization mentions, such as the files of generators."""
     patch_entries: tuple[PatchEntry, ...] = ()
 
 

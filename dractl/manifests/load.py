@@ -43,10 +43,10 @@ _NAMES = (
     b"DeviceClass",
     b"DeviceTaintRule",
     b"ResourcePoolStatusRequest",
-    b"deviceClassMappings",  # of Kueue's configuration
-    b"claimCreationSpec",  # of NVIDIA's NIMService
+    b"deviceClassMappings",  # a field of Kueue's configuration
+    b"claimCreationSpec",  # a field of NVIDIA's NIMService
 )
-_CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # in a container whose pod has no such list
+_CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # in a container; its pod may lack resourceClaims
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; the port-like
 # example.com/app:1 is an image.
 _EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
@@ -263,7 +263,7 @@ def _load_examined(
     digests: dict[str, str] = {}
     undecided, appliers = list[str](), list[str]()
     templates: dict[str, dict[str, Source]] = {}
-    charts: dict[str, str | None] = {}  # by folder
+    charts: dict[str, str | None] = {}  # by folder: the chart whose templates it has
     definitions: list[DefinitionFile] = []
     for item in examined:
         if isinstance(item, Skipped):
@@ -290,7 +290,7 @@ def _load_examined(
             is_on_disk = content.on_disk and name not in overlay
             definitions.append(DefinitionFile(name, None if is_on_disk else source.text))
         signs = replace(item, content=replace(content, data=b""))
-        del item, content, data  # the data is as large as the text
+        del item, content, data  # frees memory, since the data is as large as the text
         for document in _file_documents(
             source, meant=signs.is_meant, names=signs.names_dra, definitions=not relevant_only
         ):
@@ -503,7 +503,7 @@ def _is_beside_dra(data: bytes) -> bool:
         _has_any(data, _ABOUT_DRIVERS)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
         or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
-        or (b"devices" in data and b"kind" not in data)  # a claim whose kind is missing
+        or (b"devices" in data and b"kind" not in data)  # maybe a claim whose kind is missing
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )

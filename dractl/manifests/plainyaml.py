@@ -71,7 +71,7 @@ def _read_flow(text: str) -> Any:
     if "\n" in text:
         raise _Unknown
     stack: list[Any] = []  # the open collections outside the innermost one
-    inner = root = None  # the innermost one
+    inner = root = None  # the innermost collection, and the outermost
     needs_item = True  # False after an item: a comma or an end has to follow
     for form, name, value in _flow_parts(text):
         if root is not None and inner is None:
@@ -120,7 +120,7 @@ def _flow_parts(text: str) -> list[_FlowPart]:
             if parts:
                 parts.append(_COMMA)
             parts += _known_piece(piece) if len(piece) < _MAX_REMEMBERED_LENGTH else _piece(piece)
-    except _Unknown:  # a comma in quotes
+    except _Unknown:  # the text was split at a comma in quotes
         return _piece(text)
     return parts
 
@@ -170,7 +170,7 @@ def _read(text: str) -> Any:
     root: Any = None
     stack: list[tuple[int, Any]] = []  # the open collections outside the innermost one
     at, inner = -1, root  # the innermost collection and its indentation
-    opening = ""  # the key in it that still has no value
+    opening = ""  # the key in ``inner`` that still has no value
     for number, line in numbered:
         indent, dash, name, value, form = (
             _known(line) if len(line) < _MAX_REMEMBERED_LENGTH else _line(line)
@@ -278,7 +278,7 @@ def _name(key: str) -> str | None:
 
 def _value(text: str) -> Any:
     first = text[0]
-    if first.isalpha() and len(text) > 5:  # longer than every word that is read as another type
+    if first.isalpha() and len(text) > 5:  # no word of this length has another type
         return text
     if first == '"' or first == "'":
         return text[1:-1]

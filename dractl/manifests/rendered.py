@@ -101,7 +101,7 @@ class _TemplatePlaces:
         part of ``value``. None if the character at ``offset`` is not in this part.
         """
         if isinstance(value, dict) and len(value) == 1:
-            (value,) = value.values()  # such as a container's claim, which is just a name
+            (value,) = value.values()  # such as a container's claim with its name
         names = list_inserted_values(line)
         held = [(name, values) for name in names if (values := self._holder(name)) is not None]
         same = [(name, values) for name, values in held if values.at(name) == value]
