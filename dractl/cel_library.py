@@ -15,7 +15,7 @@ _PACKAGES = {
     "cel_expr_python": "cel-expr-python",
     "google.protobuf": "protobuf",
     "re2": "google-re2",
-}  # by module
+}  # the packages, by the module that each provides
 _LIBRARIES = {
     "cel_expr_python.cel": "cel-expr-python",
     "google.protobuf.struct_pb2": "protobuf",

@@ -286,7 +286,8 @@ def _fold(node: Node, release: int) -> Any:
     if isinstance(node, Ident):
         if not node.type.startswith("type"):
             return _VARIABLE
-        # A loop variable whose values are types: upstream takes its name for the name of a type
+        # These names are no types: duration, timestamp, and loop variables whose values are types,
+        # which upstream takes for types
         if node.name not in _TYPE_NAMES:
             raise CelError(f"reference to undefined type: {node.name}")
         return v.TypeValue(node.name)

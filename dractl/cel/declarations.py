@@ -107,8 +107,9 @@ class Declarations(Struct, frozen=True):
         ]
         if self.shared:
             lines.append("- {name: device.allowMultipleAllocations, type_name: bool}")
-        # The names of types that cel-cpp does not have as values. CEL has no types of the first two
-        # names, but cel-go notices that late.
+        # The names of types that cel-cpp does not declare as values, for expressions such as
+        # ``type(x) == net.IP``. CEL has no types called duration and timestamp, but cel-go notices
+        # that only when it makes the program (``fold`` in checks.py), so they are declared as well.
         lines += [
             f"- {{name: {name}, type_name: type, params: [{{type_name: {name}}}]}}"
             for name in ("duration", "timestamp", "net.IP", "net.CIDR")

@@ -25,7 +25,7 @@ class Dependencies(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     """The identifiers in the sub-expression, without the variables that it declares itself."""
     loops: bool = False
-    """True if a loop is in it, so that its evaluation has a cost."""
+    """True if the sub-expression contains a loop, so that its evaluation has a cost."""
 
 
 def dependencies(root: Node) -> dict[int, Dependencies]:

@@ -113,7 +113,7 @@ def drop_double_parentheses(text: str) -> str:
         ):
             continue
         if ends[closing[inner.start]] + 1 == ends[closing[token.start]]:
-            # The outer pair, or the inner one if the outer encloses the arguments of a call.
+            # Blank the outer pair, or the inner pair if the outer one encloses a call's arguments.
             start = inner.start if i and is_name(tokens[i - 1]) else token.start
             characters[start] = characters[closing[start]] = " "
     return "".join(characters)

@@ -113,7 +113,7 @@ class Spans:
             return token.span
         if token.text == ".":  # a dotted variable has the offset of its last dot
             i += 1
-        elif token.kind == "name":  # or the offset of its first part
+        elif token.kind == "name":  # a dotted variable can also have the offset of its first part
             parts = node.name.count(".")
             while parts and i + 2 < len(self.tokens) and self.tokens[i + 1].text == ".":
                 i, parts = i + 2, parts - 1

@@ -24,8 +24,8 @@ _CALLS = (
         f"validatingwebhookconfigurations.{_ADMISSION}": "ValidatingWebhookConfiguration",
         f"mutatingwebhookconfigurations.{_ADMISSION}": "MutatingWebhookConfiguration",
     },
-    # Each has a call of its own, since a release may not serve it, and kubectl then fails as a
-    # whole.
+    # Each of these kinds has its own call: a release may not serve a kind, and a call with such a
+    # kind fails as a whole.
     {f"validatingadmissionpolicies.{_ADMISSION}": "ValidatingAdmissionPolicy"},
     {f"mutatingadmissionpolicies.{_ADMISSION}": "MutatingAdmissionPolicy"},
     {"customresourcedefinitions.apiextensions.k8s.io": DEFINITION},

@@ -36,4 +36,4 @@ class NextStep(Struct, frozen=True):
 
     text: str
     command: str = ""
-    """The command that does or shows it, "" if there is none."""
+    """The command for this step; "" if there is none."""

@@ -470,7 +470,7 @@ def _update_views(
     view: Callable[[Raw, Key], V], objects: Mapping[Key, Raw], previous: Mapping[Key, V]
 ) -> Mapping[Key, V]:
     """Return a view of each object; unchanged objects keep their views from ``previous``."""
-    if list(previous) == list(objects):  # as after most changes
+    if list(previous) == list(objects):  # most changes neither add nor remove objects
         raws = [old_view.raw for old_view in previous.values()]
         changed = compress(objects, map(is_not, raws, objects.values()))
         return {**previous, **{key: view(objects[key], key) for key in changed}}

@@ -147,7 +147,7 @@ class Protection:
         (EvictionREST.Create).
         """
         if pod.phase == "Pending":
-            return ""  # canIgnorePDB
+            return ""  # canIgnorePDB: budgets do not protect pending pods
         budgets = [budget for budget in self.budgets if budget.selects(pod)]
         if len(budgets) > 1:
             names = ", ".join(budget.name for budget in budgets)

@@ -59,7 +59,8 @@ def assume(state: ClusterState, drivers: frozenset[str], target: Target) -> Assu
 def restore_selectors(state: ClusterState, written: ClusterState) -> ClusterState:
     """Return the state with the selectors as they are in the objects of ``written``.
 
-    An autoscaler decides before the machine exists, so no assumption about the site applies to it.
+    Autoscalers judge a machine before it exists, so selectors count for them as people wrote them,
+    without assumptions about the site.
     """
     restored = {
         kind: {
