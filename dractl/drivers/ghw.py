@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from dractl.topology.machine import Machine, PciDevice
 
-# pkg/pci/address: domains of up to five digits; of five digits, the first must be 1.
+# pkg/pci/address: a domain has up to four digits, or five of which the first is 1.
 _LISTED = re.compile(r"1?[0-9a-f]{0,4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\Z")
 
 UNKNOWN = "unknown"
@@ -33,8 +33,8 @@ def numa_node(pci: PciDevice, machine: Machine) -> int | None:
     because it has one node.
 
     ghw stops at a node that it cannot read; without huge pages in the kernel, it cannot even read
-    the first node (pkg/topology topologyNodes, pkg/memory AreaForNode). If ghw reads no node at
-    all, it treats the machine as NUMA.
+    the first node (pkg/topology topologyNodes, pkg/memory AreaForNode). If ghw can read no
+    node at all, it treats the machine as NUMA, and the function keeps its node.
     """
     nodes = sorted(machine.numa_nodes, key=lambda node: str(node.id))
     read = list(takewhile(lambda node: node.hugetlb is not False, nodes))

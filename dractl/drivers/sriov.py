@@ -103,9 +103,9 @@ def _uplink(parent: PciDevice, machine: Machine) -> NetInterface | None:
     """Return the interface of TryGetPFInterfaceName: the interface of the physical port, else the
     function's first one.
 
-    The driver looks into the function's own ``net`` directory, and interfaces of virtio and of
-    subfunctions are one level below; domains of more than four digits are no addresses to it
-    (sriovnet's pciAddressRe).
+    The driver looks only into the function's own ``net`` directory, so it does not see the
+    interfaces of virtio and of subfunctions, which are one level below. To the driver, a domain of
+    more than four digits is no address (sriovnet's pciAddressRe).
     """
     if pci_bus_id(parent) is None:
         return None

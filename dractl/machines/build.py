@@ -52,7 +52,7 @@ _MAX_PER_ROOT = 15  # a root without a name gets 16 bus numbers, including its o
 _FIRST_ON_ROOT, _LAST_ON_ROOT = 0x10, 0x1F  # device numbers of functions on the root's own bus
 # dractl's own namespace, so that UUIDs are the same each time
 _NAMES = uuid.UUID("5d2f6f3e-6b0e-5e0a-9d53-0d7ac1d0b1a5")
-_PAGE = 4096  # bytes of a page on x86, whose numbering of CPUs is used, too
+_PAGE = 4096  # bytes of a page on x86; the CPUs are numbered as on x86, too
 _HOSTS = {  # DMI's vendor and product on each cloud; EC2's product is the instance type
     "aws": ("Amazon EC2", None),
     "azure": ("Microsoft Corporation", "Virtual Machine"),

@@ -15,7 +15,7 @@ _OFF = ("off", False)
 _PART = re.compile(
     r"(?:(?P<count>[1-8])[xX])?(?P<profile>[1-8]g\.[0-9]{1,4}gb(?:[+-][a-z.]{1,12})?)\Z"
 )
-_BETWEEN = re.compile(r"\+(?=[0-9])")  # 1g.5gb+me is one profile
+_BETWEEN = re.compile(r"\+(?=[0-9])")  # not the plus in the profile 1g.5gb+me
 _NAMES = uuid.UUID("6f6b9dc4-27f7-4f3a-8a0e-6a1f3a1d54a9")
 
 

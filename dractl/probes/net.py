@@ -163,7 +163,7 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
     for mark, kind in _MARKS:
         if root.exists(f"{base}/{mark}"):
             return kind
-    if arphrd == 32:  # drivers/infiniband/ulp/ipoib/ipoib_main.c makes all of this type
+    if arphrd == 32:  # only drivers/infiniband/ulp/ipoib/ipoib_main.c makes this type
         return "ipoib"
     if not virtual:
         return "device"
@@ -179,7 +179,8 @@ def _kind(root: SysRoot, base: str, virtual: bool | None, arphrd: int | None) ->
 
 
 def _state(text: str | None) -> str | None:
-    # Go's netlink library, and therefore dranet, writes these two with hyphens; sysfs does not.
+    # sysfs writes these two states without hyphens; Go's netlink library, and therefore dranet,
+    # writes them with hyphens.
     return (
         {"notpresent": "not-present", "lowerlayerdown": "lower-layer-down"}.get(text, text)
         if text

@@ -84,9 +84,9 @@ PROFILE_SUFFIXES = {
     16: "+me.all",
     17: "+gfx",  # 3_SLICE_GFX of nvml.h, which go-nvlib does not know yet
 }
-# The facts that the driver reads from each GPU, and the errors that it tolerates: getGpuInfo of
-# kubernetes-sigs/ dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other error stops the
-# driver.
+# The facts that the driver reads from each GPU, and the errors that the driver tolerates:
+# getGpuInfo of kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin/nvlib.go. Any other
+# error stops the driver.
 _TOLERATED = {
     "memory": {"NOT_SUPPORTED"},
     "addressing mode": {"NOT_SUPPORTED"},
@@ -161,8 +161,8 @@ def probe(note: Note, *, expected: bool) -> Listing:
             )
         return Listing()
     try:
-        # As the driver does, since a GPU that is bound to vfio-pci must not make the initialisation
-        # fail.
+        # NVML_INIT_FLAG_NO_GPUS, as in the driver: initialisation must not fail because a GPU is
+        # bound to vfio-pci.
         pynvml.nvmlInitWithFlags(1)
     except pynvml.NVMLError as error:
         if expected:
@@ -365,8 +365,8 @@ class _Session:
         }
 
     def _first_refusal(self, tolerated: dict[str, set[str]]) -> str | None:
-        """Return the first fact of ``tolerated`` for which NVML returned an error that is not
-        tolerated, and the error.
+        """Return the first fact of ``tolerated`` (errors by fact) for which NVML returned an error
+        that is not among the fact's errors, and that error; None if there is none.
         """
         for fact, errors in tolerated.items():
             for error in sorted(self._errors.get(fact, set()) - errors):

@@ -81,7 +81,7 @@ def roots(root: SysRoot) -> tuple[PcieRoot, ...]:
     bus_roots = []
     for name in sorted(n for n in root.names("sys/devices") if _PLAIN_ROOT.match(n)):
         base = f"sys/devices/{name}/pci_bus/{name[3:]}"
-        # The list only, not the mask in cpuaffinity, which dra.cpu does not read either.
+        # Only the list is read, not the mask in cpuaffinity, which dra.cpu does not read either.
         bus_roots.append(PcieRoot(name, _cpus_of_bus(root.text(f"{base}/cpulistaffinity"), None)))
     return tuple(bus_roots)
 

@@ -20,8 +20,8 @@ def _device(root: SysRoot, name: str, path: str | None) -> RdmaDevice:
     ports = sorted(int(p) for p in root.names(f"{base}/ports") if p.isdecimal())
     nets = set(root.names(f"{base}/device/net"))
     for port in ports:
-        # For each RoCE address, this file names the interface; for a bonded device, it names the
-        # bond.
+        # This folder has a file for each RoCE address that names the interface; for a bonded
+        # device, the file names the bond.
         attributes = f"{base}/ports/{port}/gid_attrs/ndevs"
         nets |= {
             net

@@ -101,8 +101,8 @@ def _inline(machine: Machine) -> Iterator[Complex]:
     below the first one.
     """
     for gpu in _gpus(machine):
-        # The GPU's own downstream and upstream port, the first switch's downstream port, its
-        # upstream port.
+        # The last four bridges, towards the GPU: the first switch's upstream and downstream port,
+        # then the second switch's upstream and downstream port.
         if len(gpu.bridges) < 4 or not all(_is_switch(machine, port) for port in gpu.bridges[-4:]):
             continue
         shared = gpu.bridges[-4]

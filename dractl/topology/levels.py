@@ -70,9 +70,9 @@ def level(a: PciDevice, b: PciDevice, machine: Machine) -> str:
         common += 1
     if common == 0:
         return "PHB"
-    # A switch has one upstream port and several downstream ports, and each port is a bridge. If
-    # only one switch is between two functions, each function has at most one bridge that is not on
-    # the path of the other: its downstream port.
+    # A switch has one upstream port and several downstream ports, and each port is a bridge.
+    # Below a single switch, the paths of two functions differ at most in the downstream port, so
+    # each function has at most one bridge that the other one lacks.
     return "PIX" if max(len(a.bridges), len(b.bridges)) - common <= 1 else "PXB"
 
 

@@ -137,9 +137,9 @@ def _attributes_of_0_1(unit: Unit, kind: str, identity: str) -> dict[str, Any]:
         **dict(zip(prefix.split(), (unit.gpu.bdf, identity), strict=True)),
         "cardIndex": unit.card_index,
         "renderIndex": unit.render_minor,
-        # libdrm reports the kernel's name, which depends on the version of the graphics core
-        # (drivers/gpu/drm/amd/amdgpu/ amdgpu_discovery.c amdgpu_discovery_set_ip_blocks): AI for
-        # 9.4.3, 9.4.4 and 9.5.0. KFD shows these versions unchanged (amdkfd/kfd_device.c
+        # libdrm reports the kernel's name, which depends on the version of the graphics core: AI
+        # for 9.4.3, 9.4.4 and 9.5.0 (drivers/gpu/drm/amd/amdgpu/amdgpu_discovery.c
+        # amdgpu_discovery_set_ip_blocks). KFD shows these versions unchanged (amdkfd/kfd_device.c
         # kgd2kfd_probe). No other GPU has partition files (amdgpu_gfx.c amdgpu_gfx_sysfs_xcp_init),
         # which 0.1 needs.
         "family": driver(NAME).table("families").get(str(unit.amd.gfx_version)),

@@ -1,5 +1,5 @@
-"""``gpu.nvidia.com``: NVIDIA's GPU driver: full GPUs, MIG devices, both as partitions with
-counters, GPUs for passthrough, shares.
+"""``gpu.nvidia.com``: NVIDIA's GPU driver, with full GPUs and MIG devices (either kind also as a
+partition with counters), GPUs for passthrough, and shares.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu, cmd/gpu-kubelet-plugin (nvlib.go, driver.go),
 deployments/helm.
