@@ -65,7 +65,7 @@ class Alternative(Struct, frozen=True):
     count: int
     takes_all: bool
     constraints: tuple[int, ...]
-    """Numbers of the claim's constraints that apply to it."""
+    """Numbers of the claim's constraints that apply to the alternative."""
     device_class: str
     selectors: tuple[str, ...]
     """The selectors of class and request, in this order."""

@@ -16,7 +16,7 @@ class Requirement(Struct, frozen=True):
 
     values: frozenset[str] = frozenset()
     excludes: bool = False
-    """True if the label may have every value except these."""
+    """True if the label may have every value except ``values``."""
     lowest: int | None = None
     """The smallest integer that the label may have; only set together with ``excludes``."""
     highest: int | None = None

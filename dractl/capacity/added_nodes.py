@@ -25,7 +25,7 @@ class AddedNodes(Struct, frozen=True):
     """Nodes that an option adds."""
 
     option: str
-    """The option that adds them."""
+    """The option that adds the nodes."""
     source: str
     """A file, or a described machine."""
     count: int

@@ -86,7 +86,8 @@ def _fixes_by_file(report: Report, *, unsafe: bool) -> dict[str, list[TextFix]]:
     by_file: dict[str, list[TextFix]] = {}
     for finding in report.findings:
         if finding.fix and (finding.fix.safe or unsafe):
-            file = finding.fix.edits[0].position.file  # perhaps a patch, or a chart's values
+            # Not always the finding's file: the edit may be in a patch or in a chart's values.
+            file = finding.fix.edits[0].position.file
             by_file.setdefault(file, []).append(finding.fix)
     return by_file
 
@@ -273,8 +274,8 @@ class _Lines(SequenceMatcher[str]):
             steps = SequenceMatcher(
                 None, self.a[old : old + width], self.b[new : new + width]
             ).get_opcodes()
-            # The window ends within a difference, so differences after the last long match are
-            # dropped.
+            # The window may end within a difference, so the steps from the last long match on are
+            # dropped; the next window begins there.
             if max(len(self.a) - old, len(self.b) - new) > width:
                 equal_steps = (
                     index

@@ -167,7 +167,7 @@ def _invoke(words: list[str]) -> object:
             "1000"
         )
         group.main(words, prog_name="dractl", complete_var=_COMPLETION_VARIABLE)
-    # not main, which handles interrupts and closed pipes in its own way
+    # group.main is not used, since it handles interrupts and closed pipes in its own way
     try:
         with group.make_context(program_name(), list(words)) as context:
             return group.invoke(context)

@@ -314,7 +314,8 @@ def _describe_withdrawn(name: str, usage: Usage, devices: Sequence[Placed]) -> R
 def _find_renamed_pools(earlier: Pools, later: Pools) -> Remarks:
     """Yield pools that replace a pool with a different name on the same node.
 
-    The helper leaves the old pool for 30 s, during which its devices are published twice.
+    The helper library deletes the old pool only after 30 s; until then the devices are published
+    twice.
     """
     for key, after in later.items():
         if key in earlier or not after.nodes:

@@ -33,7 +33,7 @@ class Snapshot(Struct, frozen=True):
     slices: tuple[Manifest, ...]
     """The slices, of every generation."""
     is_recorded: bool = False
-    """True for a state in a recording, between two writes of the driver."""
+    """True for a state in a recording, in which the driver may not have written every slice yet."""
     emptied: frozenset[PoolName] = frozenset()
     """The pools that have had no slice at some time since the previous snapshot."""
 

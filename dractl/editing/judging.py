@@ -35,7 +35,7 @@ class TextEdit(Struct, frozen=True):
     range: Range
     """The characters that are replaced."""
     text: str
-    """The text that replaces them."""
+    """The text that replaces the characters."""
 
 
 class QuickFix(Struct, frozen=True):

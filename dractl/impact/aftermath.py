@@ -202,8 +202,8 @@ def place_pending_pods(scheduler: Scheduler, pods: Iterable[Key]) -> dict[Key, s
 def compare_pending_pods(before: Scheduler, after: Aftermath) -> tuple[PendingPod, ...]:
     """Return the pending pods that a change affects.
 
-    They are pods that an owner has created and that get no node, and pods that waited before and
-    that gain or lose a node because of the change.
+    A pod that an owner has created counts if it gets no node. A pod that waited before counts if it
+    gains or loses a node because of the change.
     """
     waiting = [pod.key for pod in list_pending_pods(before.state)]
     nodes_before = place_pending_pods(before, waiting)

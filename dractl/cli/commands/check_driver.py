@@ -289,7 +289,7 @@ def _load_cluster(login: Login) -> Sequence[Document]:
         plurals = [name.partition(".")[0] for name in resources.split(",")]
         if not result.is_answer(plurals):
             raise kubectl.command_error(f"read {', '.join(plurals)}", result)
-        kubectl.parse_list(plurals[0], result)  # refuses an incomplete list
+        kubectl.parse_list(plurals[0], result)  # raises an error if the list is incomplete
         if result.refused_resources:
             names = ", ".join(sorted(result.refused_resources))
             terminal.notice(f"not allowed to read {names}: checks that need them are skipped")

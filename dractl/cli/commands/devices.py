@@ -298,7 +298,7 @@ def _make_filter(
         listing.device_class,
         states,
         inputs.expression,
-        inputs.namespace.removeprefix("=") if inputs.namespace else None,  # -n=ml
+        inputs.namespace.removeprefix("=") if inputs.namespace else None,  # -n=ml gives "=ml"
         parse_labels(inputs.labels) if inputs.labels is not None else None,
     )
 
