@@ -5,7 +5,6 @@ never do.
 from __future__ import annotations
 
 import ast
-import gc
 import re
 from collections import defaultdict
 from functools import cache
@@ -32,15 +31,8 @@ MAY_IMPORT = {
 }
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    gc.freeze()  # the collector would visit the nodes of all modules again and again
-    return tree
-
-
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    return words.nodes(parsed(path))
+    return words.nodes(words.parse(path))
 
 
 def modules(room: str) -> list[Path]:
@@ -348,7 +340,7 @@ SEAMS = {
 def test_functions_import_at_the_seams_only() -> None:
     for path in PACKAGE.rglob("*.py"):
         place = path.relative_to(PACKAGE).as_posix()
-        functions = words.functions(parsed(path))
+        functions = words.functions(words.parse(path))
         lines = [
             n.lineno
             for f in functions
@@ -372,7 +364,7 @@ def test_constants_are_read() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         set_here = [
             statement
-            for statement in parsed(path).body
+            for statement in words.parse(path).body
             if isinstance(statement, ast.Assign | ast.AnnAssign)
         ]
         names = [node for node in nodes(path) if isinstance(node, ast.Name)]
@@ -441,7 +433,7 @@ def remarks(rule: Callable[..., Iterator[words.Remark]], *limits: int) -> list[s
     return [
         str(remark)
         for path in read_modules()
-        for remark in rule(path, parsed(path), *limits)
+        for remark in rule(path, words.parse(path), *limits)
         if remark.text.split(" ")[0] not in EXEMPT_NAMES
     ]
 
@@ -472,7 +464,7 @@ def test_functions_are_short_and_have_few_parameters() -> None:
 def test_docstrings_of_functions_begin_with_a_verb() -> None:
     texts: dict[str, list[str]] = defaultdict(list)
     for path in read_modules():
-        texts[path.relative_to(PACKAGE).parts[0]] += words.function_docstrings(parsed(path))
+        texts[path.relative_to(PACKAGE).parts[0]] += words.function_docstrings(words.parse(path))
     shares = {
         room: sum(map(words.begins_with_verb, lines)) / len(lines)
         for room, lines in texts.items()
@@ -506,13 +498,13 @@ def test_objects_are_read_by_views(room: str) -> None:
     reads = [
         str(read)
         for path in sorted((PACKAGE / room).rglob("*.py"))
-        for read in words.path_reads(path, parsed(path))
+        for read in words.path_reads(path, words.parse(path))
     ]
     assert len(reads) <= MAX_PATH_READS[room], reads
 
 
 def test_exempt_names_exist() -> None:
-    functions = {f.name for path in read_modules() for f in words.functions(parsed(path))}
+    functions = {f.name for path in read_modules() for f in words.functions(words.parse(path))}
     assert set(EXEMPT_NAMES) <= functions
 
 

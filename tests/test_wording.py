@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import words
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = sorted((ROOT / "dractl").rglob("*.py"))
@@ -35,15 +37,15 @@ def forms(text: str) -> list[str]:
 
 def literals(path: Path) -> list[str]:
     """Return the strings of a module, apart from docstrings and regular expressions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = words.nodes(words.parse(path))
     statements = {
         id(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and id(node) not in statements

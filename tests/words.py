@@ -6,6 +6,7 @@ Each function yields ``Remark`` values, one for each name or sentence that break
 from __future__ import annotations
 
 import ast
+import gc
 import itertools
 import re
 from functools import cache
@@ -91,6 +92,14 @@ class Remark(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.text}"
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a module, which is parsed once for all tests of a process."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    gc.freeze()  # the collector would visit the nodes of all modules again and again
+    return tree
 
 
 @cache
