@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
+import random
+import socket
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,17 +29,41 @@ CLUSTER_SCOPED = {
 PLURALS = {"DeviceClass": "deviceclasses"}
 
 
-# Starts cluster.py with further API versions switched on.
-_WITH_APIS = """
-import sys
-sys.path.insert(0, sys.argv.pop(1))
-import cluster
-apis, start = sys.argv.pop(1), cluster.Cluster._start
-cluster.Cluster._start = lambda self, part, *arguments: start(
-    self, part, *(a + "," + apis if a.startswith("--runtime-config=") else a for a in arguments)
-)
-raise SystemExit(cluster.main())
-"""
+def cluster_module(shared: Path) -> Any:
+    """Load the module that starts control planes, with ports that stay free until they are used."""
+    program = shared / "oracle" / "cluster.py"
+    spec = importlib.util.spec_from_file_location("oracle_cluster", program)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    module.__dict__["free_port"] = free_port
+    return module
+
+
+def free_port() -> int:
+    """Choose a port that no connection takes before the server is started.
+
+    The kernel gives connections ports from 32768 on (``net.ipv4.ip_local_port_range``). The choice
+    is random, since several workers start control planes at once.
+    """
+    while True:
+        port = random.randrange(16384, 32768)
+        with socket.socket() as candidate, suppress(OSError):
+            candidate.bind(("127.0.0.1", port))
+            return port
+
+
+def serve(cluster: Any, apis: str) -> None:
+    """Add API versions, such as ``scheduling.k8s.io/v1beta1=true``, to those that will be served."""
+    start = cluster._start
+
+    def start_with_apis(part: str, *flags: str) -> None:
+        served = "--runtime-config="
+        start(part, *(f"{flag},{apis}" if flag.startswith(served) else flag for flag in flags))
+
+    cluster._start = start_with_apis
 
 
 @contextmanager
@@ -54,31 +79,23 @@ def control_plane(
     """Start a kube-apiserver of a release with all its API versions; skip the test if it is not
     built.
 
-    With ``scheduler``, kube-scheduler and the controllers of claims run too. ``apis`` are further
-    API versions, such as ``scheduling.k8s.io/v1beta1=true``.
+    ``gates`` are feature gates as the API server's flag has them, ``apis`` further API versions.
+    With ``scheduler``, kube-scheduler and the controllers of claims run too.
     """
-    program = shared / "oracle" / "cluster.py"
-    spec = importlib.util.spec_from_file_location("oracle_cluster", program)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = cluster_module(shared)
     if not module.program(release).exists():
         pytest.skip(f"{module.program(release)} is not built")
-    place = ["--dir", str(folder / "cluster")]
-    switches = ["--feature-gates", gates] if gates else []
-    parts = [] if scheduler else ["--no-scheduler"]
-    run = (
-        [sys.executable, "-c", _WITH_APIS, str(program.parent), apis]
-        if apis
-        else [sys.executable, str(program)]
-    )
-    up = [*run, "up", "--release", release, *parts, *switches, *place]
-    subprocess.run(up, check=True)
+    switches = {
+        name: value == "true"
+        for name, _, value in (gate.partition("=") for gate in gates.split(",") if gate)
+    }
+    cluster = module.Cluster(release, switches, scheduler, folder / "cluster")
+    if apis:
+        serve(cluster, apis)
     try:
-        yield module.attach(folder / "cluster")
+        yield cluster.start()
     finally:
-        subprocess.run([sys.executable, program, "down", *place], check=True)
+        cluster.stop()
 
 
 def create(cluster: Any, document: dict[str, Any]) -> tuple[int, set[tuple[str, str]], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from dractl.model.releases import COMPARED, Target
 from dractl.probes import read
 from dractl.topology import Machine, PciDevice, SrIov
 from tests import sysfs_trees
+from tests.oracle import cluster_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,7 @@ GATES = {
 )
 def server(request: pytest.FixtureRequest, whole: Path) -> Iterator[tuple[Any, Target]]:
     release, with_gates = request.param
-    spec = importlib.util.spec_from_file_location("cluster", whole / "oracle" / "cluster.py")
-    assert spec is not None
-    assert spec.loader is not None
-    oracle = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(oracle)
+    oracle = cluster_module(whole)
     if not oracle.program(release).exists():
         pytest.skip(f"{oracle.program(release)} is not built")
     gates = {

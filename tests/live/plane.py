@@ -7,7 +7,6 @@ see before its pods would make others. What a server generates (uids) is new; re
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import signal
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dractl.views import Pod
 from tests.conftest import ROOT, whole_dir
+from tests.oracle import cluster_module, free_port, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,14 +113,7 @@ def oracle() -> Any:
     shared = whole_dir()
     if shared is None:
         return None
-    spec = importlib.util.spec_from_file_location(
-        "oracle_cluster", shared / "oracle" / "cluster.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = cluster_module(shared)
     return module if module.program(RELEASE).exists() else None
 
 
@@ -143,7 +136,6 @@ class Plane:
         self.gates = gates or {}
         self.controllers = controllers
         self.apis = apis
-        self.free_port = module.free_port
         self.stopped = False
         self.ending_seconds = 0
         """How long the kubelets take to end a pod."""
@@ -158,7 +150,7 @@ class Plane:
 
     def __enter__(self) -> Self:
         if self.apis:
-            self._serve(self.apis)
+            serve(self.cluster, self.apis)
         self.cluster.start()
         config = self.directory / "kubeconfig"
         kubectl = self.directory / "kubectl"
@@ -175,16 +167,6 @@ class Plane:
         self._kubelets.join(timeout=10)
         self.pause()
         self.cluster.stop()
-
-    def _serve(self, apis: str) -> None:
-        """Adds API versions to those that the server will serve."""
-        start = self.cluster._start
-
-        def start_with_apis(part: str, *flags: str) -> None:
-            served = "--runtime-config="
-            start(part, *(f"{f},{apis}" if f.startswith(served) else f for f in flags))
-
-        self.cluster._start = start_with_apis
 
     # -- requests ----------------------------------------------------------------------------------------------------
     def ask(
@@ -228,7 +210,7 @@ class Plane:
             more = ["-v=3"] if part == "kube-scheduler" else [f"--controllers={self.controllers}"]
             access = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
             port = [
-                f"--secure-port={self.free_port()}",
+                f"--secure-port={free_port()}",
                 f"--cert-dir={self.directory / ('certs-' + part)}",
             ]
             flags = [

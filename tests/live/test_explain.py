@@ -5,7 +5,6 @@ Runs where the cluster program is built ($DRACTL_SHARED/oracle/kube/build.sh 1.3
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import ROOT, shared_dir, whole_dir
+from tests.oracle import cluster_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,14 +58,7 @@ def cluster() -> Iterator[Any]:
     shared = whole_dir()
     if shared is None:
         pytest.skip("no conformance data, no cluster program")
-    spec = importlib.util.spec_from_file_location(
-        "oracle_cluster", shared / "oracle" / "cluster.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = cluster_module(shared)
     if not module.program("1.37").exists():
         pytest.skip(f"{module.program('1.37')} is not built")
     folder = Path(tempfile.mkdtemp(prefix="dractl-live-"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import json
 import os
 import signal
@@ -18,6 +17,7 @@ from dractl.cluster.state import describe
 from dractl.model.releases import COMPARED
 from dractl.upgrade import Input, UpgradeInput, plan
 from tests.explain.cluster import device, device_class, request
+from tests.oracle import cluster_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +42,7 @@ SELECTOR = "device.driver == 'gpu.example.com'"
 @pytest.fixture
 def plane(whole: Path, tmp_path: Path) -> Iterator[Any]:
     """A control plane of the oldest release, which `upgrade` restarts as another one."""
-    spec = importlib.util.spec_from_file_location("oracle_cluster", whole / "oracle" / "cluster.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = cluster_module(whole)
     for release in COMPARED:
         if not module.program(release).exists():
             pytest.skip(f"{module.program(release)} is not built")
