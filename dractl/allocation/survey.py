@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dractl.allocation.faults import Fault, PoolFault
 from dractl.allocation.state import DeviceID
+from dractl.model import DeviceSelector, ResourceClaim
 from dractl.model.names import RequestRef
 
 StageName = Literal[
@@ -184,16 +185,41 @@ class Survey(Struct, frozen=True):
         )
 
 
-def rename_claims(survey: Survey, names: Sequence[str]) -> Survey:
-    """Return the survey for equal claims with other names (``namespace/name``). No sentence of
-    ``survey`` must contain the name of a claim.
+def restate(survey: Survey, claims: Sequence[ResourceClaim]) -> Survey:
+    """Return the survey for claims that differ from the surveyed ones only in their names and in
+    the texts of selectors. No sentence of ``survey`` must contain the name of a claim.
     """
+    options = [
+        option
+        for claim in claims
+        for request in claim.spec.devices.requests
+        for option in request.first_available or (request.exactly,)
+    ]
     requests = tuple(
-        replace(request, ref=replace(request.ref, claim=names[request.claim_index]))
-        for request in survey.requests
+        [
+            _restate_request(each, claims[each.claim_index], () if o is None else o.selectors)
+            for each, o in zip(survey.requests, options, strict=True)
+        ]
     )
     constraints = tuple(
-        replace(constraint, claim=names[constraint.claim_index])
-        for constraint in survey.constraints
+        [
+            replace(each, claim=claims[each.claim_index].metadata.full_name)
+            for each in survey.constraints
+        ]
     )
     return replace(survey, requests=requests, constraints=constraints)
+
+
+def _restate_request(
+    request: RequestSurvey, claim: ResourceClaim, selectors: Sequence[DeviceSelector]
+) -> RequestSurvey:
+    stages = tuple([_restate_stage(stage, selectors) for stage in request.stages])
+    ref = replace(request.ref, claim=claim.metadata.full_name)
+    return replace(request, ref=ref, stages=stages)
+
+
+def _restate_stage(stage: Stage, selectors: Sequence[DeviceSelector]) -> Stage:
+    if stage.name != "request-selector" or stage.selector is None:
+        return stage
+    cel = selectors[stage.selector].cel
+    return stage if cel is None else replace(stage, expression=cel.expression)

@@ -188,11 +188,7 @@ def case_of(scheduler: Scheduler, devices: Devices, question: Question, attempt:
         claims,
         Names(labels, pod.extended_request_sources),
         groups,
-        {
-            v.name: scheduler.survey(v.node, v.claims)
-            for v, *_ in groups
-            if v.allocator_verdict is not None
-        },
+        scheduler.surveys(v for v, *_ in groups if v.allocator_verdict is not None),
         {item.metadata.name or "": item for item in scheduler.state.classes},
         frozenset(item.spec.driver for item in scheduler.slices),
         refusals,

@@ -1,6 +1,8 @@
 """Everything that a scheduler derives from a cluster before it handles a pod."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -14,31 +16,35 @@ from dractl.allocation import (
     apply_taint_rules,
     delegated_resources,
 )
-from dractl.allocation.survey import rename_claims
+from dractl.allocation.survey import restate
 from dractl.cel import Program
 from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
-from dractl.model import ResourceSlice, Target
+from dractl.model import ResourceClaim, ResourceSlice, Target
 from dractl.objects import Raw, slice_of
 from dractl.properties import cached_property
+from dractl.scheduler.claim_keys import NO_SPEC, SpecOutline, outline, selector_key
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.filter_results import PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups, NodeKeys, attribute_names
 from dractl.scheduler.holdings import HeldDevices, collect_held_devices
 from dractl.scheduler.snapshot import Snapshot, snapshot_of
+from dractl.scheduler.verdict import NodeVerdict
 from dractl.views import Node, Pod, View
 
 MAX_VERDICTS = 4096
 """The number of verdicts that are cached from one attempt to the next."""
 MAX_SURVEYS = 4096
 """The number of surveys of nodes that are cached from one subject to the next."""
+MAX_SELECTORS = 4096
+"""The number of selectors whose results are cached."""
 
 
 class Verdicts(Struct, frozen=True):
     """The verdicts on claims, by key of the node."""
 
     by_specs: dict[Hashable, Verdict | None]
-    """The verdicts without a fault, which all claims with the same specs share."""
+    """The verdicts without a fault, which all claims with the same key share."""
     with_faults: dict[Hashable, Verdict | None]
     """The verdicts with a fault. The fault names a claim, so other claims do not share them."""
 
@@ -136,9 +142,9 @@ class SchedulerCache:
         """Return the cached verdicts on open claims by the key of the node.
 
         All clusters with the same slices and classes share them, since the key of a node contains
-        everything that is in use there. All claims with the same specs in the same order share
+        everything that is in use there. All claims with the same keys in the same order share
         them, too: of a claim without devices, the allocator reads only the spec, and uses the name
-        only in faults.
+        and the texts of selectors only in faults.
         """
         if not claims or not self.groups.are_independent:
             return Verdicts({}, {})
@@ -147,41 +153,97 @@ class SchedulerCache:
             (self.slices, self.state.objects("DeviceClass")),
             lambda _: dict[Hashable, dict[Hashable, Verdict | None]](),
         )
-        question = names, tuple(map(self._spec_text, claims))
-        of_claims = *question, tuple(claim.full_name for claim in claims)
+        question = self.claims_key(claims, names)
+        of_claims = question, tuple([(claim.full_name, self._outline(claim)) for claim in claims])
         if question not in questions and sum(map(len, questions.values())) > MAX_VERDICTS:
             questions.clear()
         return Verdicts(questions.setdefault(question, {}), questions.setdefault(of_claims, {}))
 
-    def survey(self, node: Node, claims: tuple[PodClaim, ...]) -> Survey:
-        """Return the survey of a node for a pod's claims.
+    def surveys(self, verdicts: Iterable[NodeVerdict]) -> dict[str, Survey]:
+        """Return the survey of each node for the claims of its verdict, by the name of the node.
 
-        Claims with the same specs in the same order share it, as they share verdicts.
+        Claims with the same keys in the same order share surveys, as they share verdicts.
         """
-        decoded = [claim.claim for claim in claims if claim.claim is not None]
-        surveys = self.state.cache.from_sources(
+        by_key = self.state.cache.from_sources(
             "surveys", (self.allocator,), lambda _: dict[Hashable, tuple[Raw, Survey]]()
         )
-        key = id(node.raw), tuple(self._spec_text(c) for c in claims if c.claim is not None)
-        raw, survey = surveys.get(key, (None, None))
+        surveys: dict[str, Survey] = {}
+        for claims, of_claims in groupby(verdicts, attrgetter("claims")):
+            key = self.claims_key(claims, self.attributes_read(claims))
+            decoded = [claim.claim for claim in claims if claim.claim is not None]
+            for verdict in of_claims:
+                surveys[verdict.name] = self._survey(by_key, verdict.node, key, decoded)
+        return surveys
+
+    def _survey(
+        self,
+        by_key: dict[Hashable, tuple[Raw, Survey]],
+        node: Node,
+        claims_key: Hashable,
+        claims: Sequence[ResourceClaim],
+    ) -> Survey:
+        key = id(node.raw), claims_key
+        raw, survey = by_key.get(key, (None, None))
         if survey is not None and raw is node.raw:
-            return rename_claims(survey, [claim.metadata.full_name for claim in decoded])
-        survey = self.allocator.survey(self.state.decode(node.raw), decoded)
+            return restate(survey, claims)
+        survey = self.allocator.survey(self.state.decode(node.raw), claims)
         if not survey.names_claims:
-            if len(surveys) >= MAX_SURVEYS:
-                surveys.clear()
-            surveys[key] = node.raw, survey
+            if len(by_key) >= MAX_SURVEYS:
+                by_key.clear()
+            by_key[key] = node.raw, survey
         return survey
 
-    def _spec_text(self, claim: PodClaim) -> str:
-        """Return a text that is equal for claims with the same spec."""
+    def attributes_read(self, claims: Iterable[PodClaim]) -> AttributeNames:
+        """Return the attributes that claims and all classes may read; None if they may read any."""
+        names = self.class_attributes
+        for claim in claims:
+            of_claim = self._attributes_of(View(claim.value).spec)
+            names = None if names is None or of_claim is None else names | of_claim
+        return names
+
+    def _attributes_of(self, spec: Raw) -> AttributeNames:
+        return self.state.cache.from_object(
+            ("attributes-read", self.features),
+            spec,
+            lambda: attribute_names(self.compile_selector, spec),
+        )
+
+    def claims_key(self, claims: Iterable[PodClaim], names: AttributeNames) -> Hashable:
+        """Return a key that is equal for claims that the allocator cannot tell apart.
+
+        ``names`` are the attributes that the question reads.
+        """
+        outlines = [self._outline(claim) for claim in claims]
+        return names, tuple(
+            [
+                (each.text, *[self._selector_key(text, names) for text in each.selectors])
+                for each in outlines
+            ]
+        )
+
+    def _outline(self, claim: PodClaim) -> SpecOutline:
         decoded = claim.claim
         if decoded is None:
-            return ""
-        text: str = self.state.cache.from_object(
-            "claim-spec-text", decoded, lambda: repr(decoded.spec)
+            return NO_SPEC
+        return self.state.cache.from_object("spec-outline", decoded, lambda: outline(decoded.spec))
+
+    def _selector_key(self, expression: str, names: AttributeNames) -> Hashable:
+        key = expression, names
+        keys = self._selector_keys
+        if key not in keys:
+            if len(keys) >= MAX_SELECTORS:
+                keys.clear()
+            slices = self.groups.distinct_slices(names)
+            keys[key] = selector_key(self.compile_selector(expression), slices)
+        return keys[key]
+
+    @cached_property
+    def _selector_keys(self) -> dict[tuple[str, AttributeNames], Hashable]:
+        return self.state.cache.from_sources(
+            ("selector-keys", self.features),
+            (self.slices,),
+            lambda _: dict[tuple[str, AttributeNames], Hashable](),
         )
-        return text
 
     def filters(self, pod: Pod) -> PodFilterResults:
         """Return the filters for a pod, and their results for each node."""

@@ -21,13 +21,12 @@ from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import make_special_claim
-from dractl.scheduler.groups import attribute_names
 from dractl.scheduler.pre_bind import PreBind
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.rejection import Rejection
 from dractl.scheduler.stops import Stop
 from dractl.scheduler.verdict import Attempt, NodeVerdict
-from dractl.views import Node, Pod, View
+from dractl.views import Node, Pod
 
 CANNOT_ALLOCATE = "cannot allocate all claims"
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -128,7 +127,7 @@ class SchedulingCycle:
 
     def _filter(self) -> Iterator[NodeVerdict]:
         """Yield the verdict on each node."""
-        names = self._attribute_names()
+        names = self.cache.attributes_read(self.claims)
         # With mapped resources (extended resources that a class provides), the scheduler makes one
         # more claim, which depends on the node. So no verdicts of earlier attempts are used.
         verdicts = self.cache.verdicts(
@@ -186,16 +185,6 @@ class SchedulingCycle:
         if special is None or special.claim is None:
             return self.open_claims, group
         return (*self.open_claims, special), (group, repr(special.claim.spec))
-
-    def _attribute_names(self) -> frozenset[str] | None:
-        """Return the attributes that the pod's claims and all classes may read; None if they may
-        read any.
-        """
-        of_classes = self.cache.class_attributes
-        of_claims = attribute_names(
-            self.cache.compile_selector, *(View(claim.value).spec for claim in self.claims)
-        )
-        return None if of_classes is None or of_claims is None else of_classes | of_claims
 
     def _first_rejections(self, nodes: Mapping[str, Node]) -> Sequence[Rejection | None]:
         """Return the first rejection of each node before DRA."""

@@ -61,10 +61,11 @@ class NodeGroups:
     """The groups of nodes for one set of slices: nodes with equal keys get the same verdict."""
 
     def __init__(self, slices: Iterable[ResourceSlice], cache: DerivedValues) -> None:
+        self._slices = tuple(slices)
         self._slices_by_node: dict[str, list[ResourceSlice]] = {}
         self._network_slices: list[ResourceSlice] = []
         pool_nodes: dict[PoolName, set[str | None]] = {}
-        for resource_slice in slices:
+        for resource_slice in self._slices:
             node = resource_slice.spec.node_name
             pool_nodes.setdefault(_pool_of(resource_slice), set()).add(node)
             if node:
@@ -78,6 +79,7 @@ class NodeGroups:
         self._signatures = SliceSignatures(cache)
         self._reaches: dict[int, _NodeReach] = {}
         self._idle_keys: dict[AttributeNames, dict[int, _IdleNodeKey]] = {}
+        self._distinct_slices: dict[AttributeNames, tuple[ResourceSlice, ...]] = {}
         self._key_numbers: dict[Hashable, int] = {}
 
     @property
@@ -111,6 +113,15 @@ class NodeGroups:
                 idle = idle_keys[id(node.raw)] = self._idle_key(node.raw, names)
             keys[name] = idle.key, *map(in_use.get, idle.pools)
         return NodeKeys(self, nodes, in_use, keys)
+
+    def distinct_slices(self, names: AttributeNames) -> tuple[ResourceSlice, ...]:
+        """Return one of the slices that are equal for a question that reads ``names``, of each
+        kind.
+        """
+        if names not in self._distinct_slices:
+            kinds = {self._signatures.of(each).hash(names): each for each in self._slices}
+            self._distinct_slices[names] = tuple(kinds.values())
+        return self._distinct_slices[names]
 
     def _idle_key(self, node: Raw, names: AttributeNames) -> _IdleNodeKey:
         reach = self._reaches.get(id(node))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dractl.allocation import Allocator, Features, Verdict
+from dractl.allocation import Allocator, Features, Survey, Verdict
 from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import ClusterState, add_object
 from dractl.model import Node
@@ -83,10 +83,48 @@ def test_equal_claims_share_surveys_under_their_names(scheduler: Scheduler) -> N
         verdict = scheduler.attempt_pod(pod).nodes[0]
         claims = [claim.claim for claim in verdict.claims if claim.claim is not None]
         expected = scheduler.allocator.survey(scheduler.state.decode(verdict.node.raw), claims)
-        assert scheduler.survey(verdict.node, verdict.claims) == expected
+        assert scheduler.surveys([verdict]) == {verdict.name: expected}
         assert {request.claim for request in expected.requests} == {
             f"ml/{pod['metadata']['name']}-gpu"  # type: ignore[index]
         }
+
+
+def with_selector(scheduler: Scheduler, expression: str) -> Scheduler:
+    patch = {**_FAULTY, "value": expression}
+    return scheduler.with_state(
+        apply(scheduler.state, [Patch("ResourceClaimTemplate/ml/pair", (patch,))])
+    )
+
+
+@pytest.mark.parametrize(("size", "surveyed"), [(50, 0), (80, 2)])
+def test_selectors_with_equal_results_share_surveys_under_their_texts(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, size: int, surveyed: int
+) -> None:
+    """All devices have 79.6 GiB."""
+    pod = scheduler.state.objects("Pod")["ml", "train-0"]
+    verdicts = scheduler.attempt_pod(pod).nodes
+    scheduler.surveys(verdicts)
+    expression = f"{clusters.MEMORY}.compareTo(quantity('{size}Gi')) >= 0"
+    other = with_selector(scheduler, expression)
+    verdicts = other.attempt_pod(pod).nodes
+    claims = [claim.claim for claim in verdicts[0].claims if claim.claim is not None]
+    expected = {
+        verdict.name: other.allocator.survey(other.state.decode(verdict.node.raw), claims)
+        for verdict in verdicts
+    }
+    asked: list[str] = []
+    survey = Allocator.survey
+
+    def count(allocator: Allocator, node: Node, *rest: Any) -> Survey:
+        asked.append(node.metadata.name)
+        return survey(allocator, node, *rest)
+
+    monkeypatch.setattr(Allocator, "survey", count)
+    found = other.surveys(verdicts)
+    assert found == expected
+    assert len(asked) == surveyed
+    stages = found["node-00000"].requests[0].stages
+    assert [each.expression for each in stages if each.name == "request-selector"] == [expression]
 
 
 def test_a_fault_names_the_claim_of_each_pod(scheduler: Scheduler) -> None:
@@ -97,7 +135,7 @@ def test_a_fault_names_the_claim_of_each_pod(scheduler: Scheduler) -> None:
         attempt = broken.attempt_pod(pod)
         name = f"ml/{pod['metadata']['name']}-gpu"  # type: ignore[index]
         assert name in (attempt.message or "")
-        survey = broken.survey(attempt.nodes[0].node, attempt.nodes[0].claims)
+        (survey,) = broken.surveys(attempt.nodes[:1]).values()
         errors = {loss.message for s in survey.requests[0].stages for loss in s.lost if loss.error}
         assert errors
         assert all(name in message for message in errors)

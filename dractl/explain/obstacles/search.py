@@ -248,7 +248,7 @@ class _Search:
         return _Group(tuple(nodes), missed, remoteness, (signature, reading))
 
     def _survey(self, verdict: NodeVerdict) -> Survey:
-        return self.scheduler.survey(verdict.node, verdict.claims)
+        return self.scheduler.surveys([verdict])[verdict.name]
 
     def _remoteness(self, demands: Sequence[Demand], node: Node) -> float:
         """Return how far a node is from a fit. A condition of the pod counts more if other nodes
