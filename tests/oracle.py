@@ -8,6 +8,7 @@ import importlib.util
 import json
 import random
 import socket
+import subprocess
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ PLURALS = {"DeviceClass": "deviceclasses"}
 
 
 def cluster_module(shared: Path) -> Any:
-    """Load the module that starts control planes, with ports that stay free until they are used."""
+    """Load the module that starts control planes; see :func:`free_port` and :func:`start_part`."""
     program = shared / "oracle" / "cluster.py"
     spec = importlib.util.spec_from_file_location("oracle_cluster", program)
     assert spec is not None
@@ -39,6 +40,7 @@ def cluster_module(shared: Path) -> Any:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     module.__dict__["free_port"] = free_port
+    module.Cluster._start = start_part
     return module
 
 
@@ -53,6 +55,21 @@ def free_port() -> int:
         with socket.socket() as candidate, suppress(OSError):
             candidate.bind(("127.0.0.1", port))
             return port
+
+
+def start_part(cluster: Any, part: str, *flags: str) -> None:
+    """Start a part of a control plane in the background, with its output in a file."""
+    with (cluster.dir / f"{part}.log").open("ab") as log:
+        process = subprocess.Popen(
+            [str(cluster.kube), part, *flags],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=cluster.dir,
+        )
+    cluster.pids[part] = process.pid
+    process.returncode = 0  # the cluster ends it by its pid, and no warning says that it still runs
 
 
 def serve(cluster: Any, apis: str) -> None:
