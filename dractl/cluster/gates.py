@@ -39,6 +39,13 @@ structured/internal/*/allocator_*.go).
 """
 
 
+TAINT_RULES = "DRADeviceTaintRules"
+_EVICTION = "EvictionInProgress"
+"""The condition that the eviction controller writes into the status of each DeviceTaintRule. It
+reads no rule while the gate is off (kubernetes pkg/controller/devicetainteviction).
+"""
+
+
 class GateEvidence(Struct, frozen=True):
     """An object which proves that a feature gate is on."""
 
@@ -46,7 +53,7 @@ class GateEvidence(Struct, frozen=True):
     object: str
     """``Kind/[namespace/]name``."""
     field: str
-    """The last part of the field's path."""
+    """The last part of the field's path, or the condition that a component with the gate writes."""
 
     def sentence(self, release: str) -> str:
         """Return the fact that the object shows."""
@@ -94,7 +101,7 @@ def _find_evidence(
     state: ClusterState, release: str, known: frozenset[str]
 ) -> Mapping[str, GateEvidence]:
     """Return an object for each gate that is on in a cluster and not among the ``known``."""
-    evidence: dict[str, GateEvidence] = {}
+    evidence = _find_handled_rule(state, release, known)
     for kind in _SPECS:
         trees = _make_trees(kind, release, known)
         stored = [raw for raw in state.objects(kind).values() if _is_stored(raw)] if trees else []
@@ -107,6 +114,23 @@ def _find_evidence(
                     if gate not in known and gate not in evidence:
                         evidence[gate] = GateEvidence(gate, describe(raw), name)
     return evidence
+
+
+def _find_handled_rule(
+    state: ClusterState, release: str, known: frozenset[str]
+) -> dict[str, GateEvidence]:
+    """Return as evidence a DeviceTaintRule whose status the eviction controller has written.
+
+    A rule without a status proves nothing: the API server stores rules while the gate is off, too.
+    """
+    if TAINT_RULES in known or stage(TAINT_RULES, release) is None:
+        return {}
+    for raw in state.objects("DeviceTaintRule").values():
+        conditions = (raw.get("status") or {}).get("conditions") or ()
+        if any(condition.get("type") == _EVICTION for condition in conditions):
+            proof = GateEvidence(TAINT_RULES, describe(raw), f"condition {_EVICTION}")
+            return {TAINT_RULES: proof}
+    return {}
 
 
 def _is_stored(raw: Raw) -> bool:

@@ -87,3 +87,27 @@ def test_the_schedulers_words_count_for_more_than_objects() -> None:
 
 def test_gates_needed_by_objects_are_listed() -> None:
     assert find_gates_in([slice_with_shares()], "1.34") == {SHARES}
+
+
+def handled_rule(*conditions: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "worn", "uid": "u"},
+        "spec": {"deviceSelector": {}, "taint": {"key": "worn", "effect": "NoExecute"}},
+        "status": {"conditions": [{"type": name, "status": "True"} for name in conditions]},
+    }
+
+
+def test_rule_that_the_eviction_controller_handled_proves_its_gate() -> None:
+    """kubernetes/kubernetes#141422: 1.36 with the gate on; the controller writes the condition."""
+    gates = gates_of(handled_rule("EvictionInProgress"), release="1.36")
+    assert gates == {"DRADeviceTaintRules": True, "DRADeviceTaints": True}
+
+
+def test_rule_that_nobody_handled_proves_nothing() -> None:
+    """The API server stores rules while the gate is off, too."""
+    assert gates_of(handled_rule(), release="1.36") == {}
+    assert gates_of(handled_rule("Other"), release="1.36") == {}
+    assert gates_of(handled_rule("EvictionInProgress"), release="1.34") == {}
+    assert gates_of(handled_rule("EvictionInProgress"), release="1.37") == {}

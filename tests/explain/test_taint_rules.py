@@ -62,3 +62,15 @@ def test_added_or_removed_class_changes_the_taints_of_its_rule() -> None:
         for scheduler in (before, after, again)
     ]
     assert found == [[0, 0], [1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(("release", "is_off"), [("1.34", False), ("1.36", True), ("1.37", False)])
+def test_answer_says_that_rules_have_no_effect_while_their_gate_is_off(
+    release: str, is_off: bool
+) -> None:
+    """kubernetes/kubernetes#141422: whether the rule counts decides the answer."""
+    state = state_of(GPU, node("node-1"), SLICE, claim("c", request("r", "gpu")), rule("by"))
+    (question,) = find_subjects(state, "c", None)
+    answer = Explainer(state, Features.for_release(release)).explain(question)
+    said = [note for note in answer.notes if note.startswith("DeviceTaintRules have no effect")]
+    assert bool(said) is is_off
