@@ -126,6 +126,15 @@ class Program(Struct, frozen=True, eq=False, dict=True):
                 self._memory[key] = result
         return result
 
+    def memory_key(self, driver: str, device: DeviceLike) -> tuple[Any, ...] | None:
+        """Return a key that is equal for devices on which each expression with the same reads has
+        one result; None if a device has no such key.
+        """
+        view, fields = View(driver, device), self._fields
+        if fields is None or view.fault(self.declarations.list_values) is not None:
+            return None
+        return view.memory_key(fields)
+
     def value(self, driver: str, device: DeviceLike) -> Any:
         """Return the value of the expression, of any type (:mod:`dractl.cel.values`), or an
         EvalError; this is for derived attributes.

@@ -13,11 +13,13 @@ from dractl.cluster.described_nodes import list_known_classes
 from dractl.cluster.sources import from_objects
 from dractl.explain import Options, Question
 from dractl.explain.ask import find_subjects
+from dractl.explain.fleet.equality import SelectorResults, equality_key
 from dractl.explain.fleet.machines import DescribedMachine, compare, find_questions, make_clusters
-from dractl.explain.fleet.matrix import Matrix, equality_key, make_matrix
+from dractl.explain.fleet.matrix import Matrix, make_matrix
 from dractl.machines import describe as describe_spec
 from dractl.model import Target
 from dractl.model.driver_choice import DriverChoice
+from dractl.validation.previews import PREVIEWS
 
 TARGET = Target.of("1.37", {})
 MACHINES = ("p5.48xlarge", "p4d.24xlarge", "g6.xlarge", "trn2.48xlarge", "dgx-h100", "2xMI300X")
@@ -32,6 +34,10 @@ def selector(expression: str) -> list[dict[str, Any]]:
     return [{"cel": {"expression": expression}}]
 
 
+def memory_of(amount: str) -> str:
+    return f"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('{amount}')) >= 0"
+
+
 def make_spec(*requests: dict[str, Any], attribute: str) -> dict[str, Any]:
     constraint = {"matchAttribute": f"resource.kubernetes.io/{attribute}"}
     return {"requests": list(requests), "constraints": [constraint]}
@@ -43,6 +49,9 @@ SPECS: dict[str, dict[str, Any]] = {
     "one-more": {"requests": [request()]},
     "sixteen": {"requests": [request(count=16)]},
     "hopper": {"requests": [request(selectors=selector(HOPPER))]},
+    "large": {"requests": [request(count=4, selectors=selector(memory_of("30Gi")))]},
+    "larger": {"requests": [request(count=4, selectors=selector(memory_of("60Gi")))]},
+    "two-large": {"requests": [request(count=2, selectors=selector(memory_of("30Gi")))]},
     "error": {"requests": [request(selectors=selector('device.attributes["a.b"].c == 1'))]},
     "root": make_spec(request(count=2), attribute="pcieRoot"),
     "numa": make_spec(request(count=5), attribute="numaNode"),
@@ -193,6 +202,58 @@ def test_equal_subjects() -> None:
     assert one != more  # a quota and adminAccess are about a namespace
     one, more = keys(claim("a", SPECS["one"]), claim("b", SPECS["sixteen"]))
     assert one != more
+
+
+def keys_with_results(
+    machine: DescribedMachine, release: str, *specs: dict[str, Any]
+) -> list[object]:
+    features = Features.for_release(release)
+    state = from_objects([claim(f"c{number}", spec) for number, spec in enumerate(specs)])
+    (cluster,) = make_clusters(state, {"m": machine}, questions, features, Options())
+    results = SelectorResults(cluster.state, features)
+    return [equality_key(cluster.state, each, results) for each in questions(cluster.state)]
+
+
+def test_claims_whose_selectors_have_equal_results(machines: dict[str, DescribedMachine]) -> None:
+    hopper, large, larger, none, failing = (
+        {"requests": [request(selectors=selector(text))]}
+        for text in (
+            HOPPER,
+            memory_of("30Gi"),
+            memory_of("60Gi"),
+            memory_of("300Gi"),
+            'device.attributes["a.b"].c == 1',
+        )
+    )
+    specs = hopper, large, larger, none, failing
+    on_p5 = keys_with_results(machines["p5.48xlarge"], "1.37", *specs)
+    assert on_p5[0] == on_p5[1] == on_p5[2]
+    assert len(set(on_p5)) == 3  # the text of a failing selector is part of the key
+    on_g6 = keys_with_results(machines["g6.xlarge"], "1.37", *specs)
+    assert on_g6[0] == on_g6[2] == on_g6[3]
+    more = {"requests": [request(selectors=selector(HOPPER), count=2)]}
+    one, other = keys_with_results(machines["p5.48xlarge"], "1.37", hopper, more)
+    assert one != other
+
+
+def test_texts_of_selectors_on_unknown_values_count() -> None:
+    root, other_root = (
+        {"requests": [request(selectors=selector(f'{root} != "{name}"'))]}
+        for root in ('device.attributes["resource.kubernetes.io"].?pcieRoot.orValue("")',)
+        for name in ("pci0000:00", "pci0000:80")
+    )
+    machine = "BM.GPU.A10.4"  # no source shows its PCIe roots
+    one, other = keys_with_results(describe(machine), "1.37", root, other_root)
+    assert one != other
+
+
+def test_texts_count_in_a_preview(machines: dict[str, DescribedMachine]) -> None:
+    """A preview may know names that dractl does not know."""
+    specs = SPECS["large"], SPECS["larger"]
+    one, other = keys_with_results(machines["p5.48xlarge"], "1.37", *specs)
+    assert one == other
+    one, other = keys_with_results(machines["p5.48xlarge"], next(iter(PREVIEWS)), *specs)
+    assert one != other
 
 
 def test_equal_pods_have_equal_templates() -> None:

@@ -23,6 +23,7 @@ from dractl.errors import InputError
 from dractl.explain.answer import Explanation
 from dractl.explain.ask import CLAIMS, Question, find_all_waiting, find_subjects
 from dractl.explain.explain import Explainer, Options
+from dractl.explain.fleet.equality import shape_of
 from dractl.explain.inquire import make_inquiry
 from dractl.explain.next_copy import explain_next_copy, find_stranded, list_reasons_by_node, may_fit
 from dractl.facts.autoscalers import AutoscalerChoice
@@ -179,10 +180,12 @@ def make_clusters(
         {"Node": {}, "ResourceSlice": shared, "PersistentVolume": {}, "PersistentVolumeClaim": {}}
     )
     clusterwide = make_pending(clusterwide, questions(clusterwide))
-    # Objects that the clusters share are decoded once: a merge keeps decoded objects.
+    # Claims that the clusters share are read once: a merge keeps the values of objects.
     for question in questions(clusterwide):
         if question.kind == "ResourceClaim":
             clusterwide.decode(question.value)
+        if question.kind in CLAIMS:
+            shape_of(clusterwide, question.kind, question.value)
     for name, machine in machines.items():
         yield MachineCluster(name, machine, machine.published.merge(clusterwide), features, options)
 

@@ -9,16 +9,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from dractl.cluster import ClusterState
-from dractl.cluster.podgroups import group_object
 from dractl.explain.answer import Subject
-from dractl.explain.ask import CLAIMS, Question, pods_using
+from dractl.explain.ask import Question
 from dractl.explain.explain import Explainer
+from dractl.explain.fleet.equality import SelectorResults, equality_key
 from dractl.explain.fleet.machines import AutoscalerQuestion, MachineCluster
-from dractl.objects import Raw
-from dractl.views import View
-
-_IDENTITY = ("name", "generateName", "uid", "resourceVersion", "managedFields")
-"""Metadata that tell equal subjects apart."""
 
 
 class Cell(Struct, frozen=True):
@@ -146,10 +141,15 @@ def _cells(
     *,
     fills: bool,
 ) -> Iterator[Cell]:
-    """Yield the cell of each question; equal questions are answered once."""
+    """Yield the cell of each question; equal questions are answered once.
+
+    An autoscaler, and the count of stranded devices, may read the text of every selector.
+    """
+    reads_all = fills or autoscaler is not None
+    results = None if reads_all else SelectorResults(cluster.state, cluster.features)
     cells: dict[Hashable, Cell] = {}
     for question in questions:
-        key = equality_key(cluster.state, question)
+        key = equality_key(cluster.state, question, results)
         if key not in cells:
             cells[key] = _cell(cluster, question, autoscaler, fills=fills)
         yield cells[key]
@@ -174,33 +174,3 @@ def _cell(
         verdict.verdict == "undecided",
         None if filling is None else sum(len(row.devices) for row in filling.stranded),
     )
-
-
-def equality_key(state: ClusterState, question: Question) -> Hashable:
-    """Return a key that is equal for subjects that differ in nothing but their names.
-
-    A pod with a claim by name or with a group is equal to no other pod, since a claim may be
-    shared, and a group counts its members.
-    """
-    namespace, value = question.key[0], question.value
-    alone = (question.kind, question.key, id(value))
-    if question.kind in CLAIMS:
-        has_pods = question.kind == "ResourceClaim" and pods_using(state, question.key)
-        return alone if has_pods else (question.kind, namespace, _text_without_identity(value))
-    pod = question.pod
-    if pod.uid or group_object(pod) is not None:
-        return alone
-    specs = []
-    for reference in pod.claim_references:
-        if not reference.template_name:
-            return alone
-        template = state.claim_template((namespace, reference.template_name))
-        specs.append((reference.name, template.exists, repr(template.claim_spec)))
-    spec = {key: each for key, each in pod.spec.items() if key != "resourceClaims"}
-    return question.kind, namespace, repr(pod.labels), repr(spec), tuple(specs)
-
-
-def _text_without_identity(value: Raw) -> str:
-    metadata = View(value).metadata
-    kept = {key: each for key, each in metadata.items() if key not in _IDENTITY}
-    return repr({**value, "metadata": kept})
