@@ -190,6 +190,7 @@ Dependency = Literal[
     "handler",
     "runtimeclass",
     "plugin",
+    "nri",
     "network",
     "object",
     "key",
@@ -234,7 +235,10 @@ _DEPENDENCY_PATTERNS: tuple[tuple[Dependency, str], ...] = (
     ("handler", r"(?:no runtime for|failed to find runtime handler) \"?(?P<name>[^\"\s]+)"),
     ("runtimeclass", r"runtimeclass\S* \"?(?P<name>[^\"\s]+)\"? not found"),
     ("plugin", r"failed to find plugin \"(?P<name>[^\"]+)\" in path \[(?P<where>[^\]]*)\]"),
-    ("network", r"\bcni\b|network plugin|networkPlugin|setup network"),
+    # containerd internal/cri/server/sandbox_run.go. Such a message often names the network
+    # namespace of the sandbox, /var/run/netns/cni-..., which is no word about CNI.
+    ("nri", r"NRI \w+ failed"),
+    ("network", r"(?:^|[^/\w])cni\b|network plugin|networkPlugin|setup network"),
     ("object", r"(?P<kind>secret|configmap) \"(?P<name>[^\"]+)\" not found"),
     ("key", r"couldn't find key|references non-existent (?:secret|config) key"),
     ("space", r"no space left on device"),

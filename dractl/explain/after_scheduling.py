@@ -146,6 +146,26 @@ class PlacedPod(Struct, frozen=True):
         }
         return tuple(driver for driver in self.drivers if driver not in publishing)
 
+    @property
+    def unpublished_devices(self) -> tuple[str, ...]:
+        """The devices of the pod that their driver no longer publishes, in pools of which the input
+        has all slices.
+        """
+        if not self.state.covers("ResourceSlice"):
+            return ()
+        pools: dict[tuple[str, str], list[ResourceSlice]] = {}
+        for item in self.slices:
+            pools.setdefault((item.spec.driver, item.spec.pool.name), []).append(item)
+        return tuple(
+            device.device
+            for device in self.allocated
+            if (published := pools.get((device.driver, device.pool)))
+            and len(published) >= published[0].spec.pool.resource_slice_count
+            and not any(
+                one.name == device.device for item in published for one in item.spec.devices
+            )
+        )
+
     def plugins(self, drivers: Iterable[str]) -> tuple[PluginState, ...]:
         """Return the states of the drivers' plug-ins on the node, as far as the input shows
         them.
@@ -593,13 +613,14 @@ def _preparation_cause(
         drivers=placed.drivers,
         lost=() if refused else placed.silent_drivers,
         devices=named_devices or tuple(device.device for device in placed.allocated),
+        unpublished=placed.unpublished_devices if refused else (),
         refusal=refusal,
         plugins=placed.plugins(blamed_drivers),
         os_image=placed.os_image,
         has_begun=has_begun,
         made=(
             *(_find_waits(placed) if failure.answer == "silent" else ()),
-            *_find_made_objects(placed, blamed_drivers, refusal),
+            *_find_made_objects(placed, blamed_drivers, refusal, failure),
         ),
     )
 
@@ -641,10 +662,17 @@ def _device_types(slices: Iterable[ResourceSlice]) -> dict[DeviceID, object]:
 
 
 def _find_made_objects(
-    placed: PlacedPod, drivers: Iterable[str], refusal: Refusal | None
+    placed: PlacedPod,
+    drivers: Iterable[str],
+    refusal: Refusal | None,
+    failure: kubelet.PrepareFailure,
 ) -> Iterator[DeploymentRefused | DomainState | PluginFails]:
-    """Yield the objects that drivers have made for the claims of a pod and that are not ready."""
-    for claim in placed.claims:
+    """Yield the objects that drivers have made for the claims of a pod and that are not ready.
+
+    A driver that is not registered with the kubelet was not asked for the claim. A ComputeDomain
+    then waits for the driver, and not the other way round.
+    """
+    for claim in placed.claims if failure.answer != "unregistered" else ():
         domain = find_domain_state(placed.state, Claim(claim.value), placed.pod.node_name)
         if domain is not None:
             yield domain

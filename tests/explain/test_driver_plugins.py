@@ -866,3 +866,151 @@ def test_other_reasons_stay_beside_a_crashing_plugin() -> None:
     )
     assert "of driver gpu.intel.com keeps crashing on node-1" in answer.headline
     assert "holder-terminating" in [reason.code for reason in answer.reasons]
+
+
+def equipped_node(name: str) -> dict[str, Any]:
+    value = node(name, labels={"nvidia.com/gpu.present": "true"})
+    value["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": NOW}]
+    return value
+
+
+def nvidia_plugin(on: str, container: str = "gpus") -> dict[str, Any]:
+    value = plugin_pod(
+        "nvidia",
+        on,
+        {**RUNS, "name": container},
+        "x/dra-driver-nvidia-gpu:v0.4.1",
+        conditions=[{"type": "Ready", "status": "True"}],
+    )
+    value["spec"]["containers"][0]["name"] = container
+    return value
+
+
+NVIDIA_PLUGINS = daemon_set("nvidia", "x/dra-driver-nvidia-gpu:v0.4.1")
+
+
+@pytest.mark.parametrize("has_slice", [True, False])
+def test_running_plugin_without_devices_is_not_asked_whether_it_runs(has_slice: bool) -> None:
+    """kubernetes-sigs/dra-driver-nvidia-gpu#1008 (an empty slice) and #330 (none)."""
+    slices = (slice_of(NVIDIA, "gpu-1"),) if has_slice else ()
+    answer = explain(
+        *pod_and_claim(NVIDIA),
+        equipped_node("gpu-1"),
+        NVIDIA_PLUGINS,
+        nvidia_plugin("gpu-1"),
+        *slices,
+    )
+    published = "a ResourceSlice without devices" if has_slice else "no ResourceSlice"
+    assert f"runs on gpu-1, and publishes {published}" in answer.headline
+    assert answer.next[0].command.startswith("kubectl logs nvidia-gpu-1 -n drivers")
+    assert answer.next[1].text.startswith("restart pod nvidia-gpu-1 if the hardware is there")
+    assert "running there?" not in str(answer.fixes)
+
+
+def test_plugin_on_a_node_without_the_hardware_is_not_at_fault() -> None:
+    answer = explain(*pod_and_claim(NVIDIA), node("cpu-1"), NVIDIA_PLUGINS, nvidia_plugin("cpu-1"))
+    assert "and publishes" not in answer.headline
+
+
+def test_plugin_without_the_container_of_its_driver_is_switched_on() -> None:
+    """The chart runs compute-domains and gpus in one pod, and can leave either out."""
+    answer = explain(
+        *pod_and_claim(NVIDIA),
+        equipped_node("gpu-1"),
+        NVIDIA_PLUGINS,
+        nvidia_plugin("gpu-1", "compute-domains"),
+    )
+    assert "has no container gpus, which serves driver gpu.nvidia.com" in answer.headline
+    assert answer.next[0].text.startswith("switch on driver gpu.nvidia.com")
+
+
+def test_log_of_an_init_container_running_for_long_is_read() -> None:
+    """modelplaneai/modelplane#229: it waits for a driver root that the node does not have."""
+    init = [{"name": "prestart", "state": {"running": {"startedAt": "2026-09-20T09:40:00Z"}}}]
+    answer = explain(
+        *pod_and_claim(NVIDIA),
+        equipped_node("gpu-1"),
+        NVIDIA_PLUGINS,
+        plugin_pod(
+            "nvidia",
+            "gpu-1",
+            {"state": {"waiting": {"reason": "PodInitializing"}}},
+            initContainerStatuses=init,
+        ),
+    )
+    assert "init container prestart still runs after 20m" in answer.headline
+    assert answer.next[0].command == "kubectl logs nvidia-gpu-1 -n drivers -c prestart"
+
+
+def test_compute_domain_waits_for_an_unregistered_driver() -> None:
+    """kubernetes-sigs/dra-driver-nvidia-gpu#814: the domain is not the reason, but a result."""
+    driver = "compute-domain.nvidia.com"
+    objects = pod_on_node(driver, UNREGISTERED.format(driver))
+    parameters = {"kind": "ComputeDomainChannelConfig", "domainID": "uid-of-domain"}
+    objects[1]["spec"]["devices"]["config"] = [
+        {"opaque": {"driver": driver, "parameters": parameters}}
+    ]
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "cd", "namespace": "ml", "uid": "uid-of-domain"},
+        "status": {"status": "NotReady"},
+    }
+    answer = explain(*objects, node("node-1"), slice_of(driver, "node-1", device("gpu-0")), domain)
+    assert "ComputeDomain" not in answer.headline
+    assert answer.next[0].text.startswith(f"see whether driver {driver} runs on node-1")
+
+
+def test_device_no_longer_published_is_named_beside_the_refusal() -> None:
+    """google/dranet#155: the claim has an interface that the driver no longer publishes."""
+    message = "NodePrepareResources failed for ResourceClaim c: it is lost in the dark"
+    objects = pod_on_node(UNKNOWN, message)
+    answer = explain(*objects, node("node-1"), slice_of(UNKNOWN, "node-1", device("gpu-1")))
+    assert answer.headline.endswith("its driver no longer publishes device gpu-0, which it has")
+    assert answer.next[0].text.startswith("recreate the pod")
+    incomplete = slice_of(UNKNOWN, "node-1", device("gpu-1"))
+    incomplete["spec"]["pool"]["resourceSliceCount"] = 2
+    for item in (slice_of(UNKNOWN, "node-1", device("gpu-0")), incomplete):
+        assert "no longer" not in explain(*objects, node("node-1"), item).headline
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        ("NRI RunPodSandbox failed: x /var/run/netns/cni-1d2: y", "read the logs of the plug-ins"),
+        ("could not open /var/run/netns/cni-1d2", "see what the kubelet says"),
+        ("cni plugin not initialized", "see whether the network add-on"),
+        ("[cni] not ready", "see whether the network add-on"),
+    ],
+)
+def test_path_of_a_network_namespace_does_not_accuse_cni(words: str, step: str) -> None:
+    """kubernetes-sigs/dranet#175: a driver's NRI hook fails, not the network add-on."""
+    objects = pod_on_node(UNKNOWN, "x")
+    objects[3]["reason"] = "FailedCreatePodSandBox"
+    objects[3]["message"] = f"Failed to create pod sandbox: rpc error: {words}"
+    answer = explain(*objects, node("node-1"), slice_of(UNKNOWN, "node-1", device("gpu-0")))
+    assert answer.next[0].text.startswith(step)
+
+
+def test_claim_that_another_scheduler_did_not_reserve_is_not_called_replaced() -> None:
+    """volcano-sh/volcano#5119: the claim is allocated, and never was reserved for the pod."""
+    message = "pod p (u) is not allowed to use ResourceClaim c (v)"
+    answer = explain(
+        *pod_on_node(UNKNOWN, message), node("node-1"), slice_of(UNKNOWN, "node-1", device("gpu-0"))
+    )
+    assert "or what put the pod there did not reserve it" in answer.headline
+    assert "see what schedules it" in answer.next[1].text
+
+
+def test_time_slice_that_the_gpu_does_not_support_is_explained() -> None:
+    """kubernetes-sigs/dra-driver-nvidia-gpu#222: a Tesla P4, and a claim without a configuration."""
+    message = (
+        "NodePrepareResources failed for claim ml/c: error preparing devices: error setting"
+        " timeslice config for requests: error setting time slice: error running nvidia-smi: exit"
+        " status 3"
+    )
+    answer = explain(
+        *pod_on_node(NVIDIA, message), node("node-1"), slice_of(NVIDIA, "node-1", device("gpu-0"))
+    )
+    assert "cannot set the time slice of that GPU" in answer.headline
+    assert "TimeSlicingSettings" in answer.next[0].text

@@ -48,6 +48,8 @@ from dractl.views import (
 
 YOUNG_NODE_SECONDS = 900
 """The age up to which a node counts as new: its drivers may still be starting."""
+SLOW_START_SECONDS = 300
+"""The time after which an init container of a plug-in is no longer expected to end by itself."""
 _DAEMON_TAINTS = "node.kubernetes.io/"
 """Taints with this prefix are tolerated by the pods of every DaemonSet, except taints about the
 network (kubernetes pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations).
@@ -111,12 +113,17 @@ def _state_of_pod(
     )
     readiness = pod.condition("Ready").status
     if waiting is not None or (not containers and readiness != "True"):
+        now = read_time(state)
+        duration = _slow_start_age(waiting, now)
+        after = f" after {duration}" if duration else ""
         return PluginStarts(
+            is_passing=not duration,
             driver=driver,
             node=node.key[1],
             pod=name,
-            waits_for=_describe_wait(waiting, readiness),
-            node_age=young_age(state, node),
+            waits_for=_describe_wait(waiting, readiness) + after,
+            node_age=_young_age(node, now),
+            slow_container=waiting.name if waiting is not None and duration else "",
         )
     container = next((one for one in serving if not one.is_init), None)
     return PluginRuns(
@@ -124,7 +131,12 @@ def _state_of_pod(
         node=node.key[1],
         pod=name,
         container=wanted if container is not None and container.name == wanted else "",
+        lacks=wanted if wanted and wanted not in _names_of_containers(pod) else "",
     )
+
+
+def _names_of_containers(pod: Pod) -> frozenset[str]:
+    return frozenset(container.name for container in pod.containers_in("containers"))
 
 
 def _container_name(driver: str) -> str:
@@ -147,6 +159,16 @@ def _is_done(container: ContainerStatus) -> bool:
     return container.state == "terminated" and not container.has_failed
 
 
+def _slow_start_age(container: ContainerStatus | None, now: float | None) -> str:
+    """Return how long an init container has run, such as ``20m``; "" if that is not long."""
+    if container is None or not container.is_init or container.state != "running":
+        return ""
+    started = parse_timestamp(container.started_at)
+    if started is None or now is None or now - started < SLOW_START_SECONDS:
+        return ""
+    return age(container.started_at, now)
+
+
 def _describe_wait(container: ContainerStatus | None, readiness: str) -> str:
     if container is None and readiness:
         return "and it is not ready"
@@ -159,9 +181,9 @@ def _describe_wait(container: ContainerStatus | None, readiness: str) -> str:
     return f"{kind} {container.name} waits: {container.reason or 'not started'}"
 
 
-def young_age(state: ClusterState, node: Node) -> str:
+def _young_age(node: Node, now: float | None) -> str:
     """Return the age of a node that is minutes old, such as ``4m``; "" for any other."""
-    created, now = parse_timestamp(node.creation_timestamp), read_time(state)
+    created = parse_timestamp(node.creation_timestamp)
     if created is None or now is None or now - created > YOUNG_NODE_SECONDS:
         return ""
     return age(node.creation_timestamp, now)

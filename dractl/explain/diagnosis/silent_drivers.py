@@ -9,7 +9,14 @@ from dractl.explain.context import Case
 from dractl.explain.diagnosis.driver_plugins import list_publishing_nodes, plugin_state_of
 from dractl.explain.diagnosis.nodes import NodeFindings
 from dractl.explain.reasons.base import Cause
-from dractl.explain.reasons.drivers import PluginFault, PluginNotWanted, PluginState, PluginUnwanted
+from dractl.explain.reasons.drivers import (
+    PluginFault,
+    PluginNotWanted,
+    PluginPublishesNothing,
+    PluginRuns,
+    PluginState,
+    PluginUnwanted,
+)
 from dractl.explain.reasons.nodes import NodeFilter
 from dractl.explain.reasons.pools import NoSlicesForDriver, NoSlicesOnNode
 
@@ -46,15 +53,14 @@ def _faults_on(
     """Return the faults of a driver's plug-ins on the nodes that have the hardware.
 
     A node has the hardware if a pod of the plug-in is there, or if the node's labels say so. If no
-    node has it, a plug-in that runs nowhere is a fault on all nodes.
+    node has it, a plug-in that runs nowhere is a fault on all nodes. A plug-in that runs is a fault
+    where the labels say so, since many drivers run on every node.
     """
     if not workloads.are_known:
         return ()
-    equipped = [
-        name
-        for name in nodes
-        if workloads.pods_on(name) or is_equipped(case.state.node(name), workloads.driver)
-    ]
+    driver = workloads.driver
+    labelled = {name for name in nodes if is_equipped(case.state.node(name), driver)}
+    equipped = [name for name in nodes if workloads.pods_on(name) or name in labelled]
     runs_nowhere = not workloads.pods and all(
         daemon_set.desired_number_scheduled == 0 for daemon_set in workloads.daemon_sets
     )
@@ -62,7 +68,18 @@ def _faults_on(
         plugin_state_of(case.state, workloads, name)
         for name in equipped or (nodes[:1] if runs_nowhere else ())
     )
-    faults = [state for state in states if state is not None and state.is_fault]
+    with_slices = {
+        item.spec.node_name for item in case.scheduler.slices if item.spec.driver == driver
+    }
+    blamed = (
+        PluginPublishesNothing(
+            driver=driver, node=state.node, runs=state, has_slice=state.node in with_slices
+        )
+        if isinstance(state, PluginRuns) and state.node in labelled
+        else state
+        for state in states
+    )
+    faults = [state for state in blamed if state is not None and state.is_fault]
     return sorted(faults, key=lambda fault: fault.is_passing)
 
 

@@ -5,6 +5,7 @@ steps.
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dractl.cluster.kubelet import parse_unreadable_file
 from dractl.cluster.pods import IMAGE_REASONS
@@ -108,6 +109,8 @@ class PluginStarts(PluginState, frozen=True, kw_only=True):
     """The container that has not started, or has not ended yet."""
     node_age: str = ""
     """The age of a node that is minutes old, such as ``4m``."""
+    slow_container: str = ""
+    """An init container that has run for minutes, and probably waits for something."""
 
     def clause(self) -> str:
         new = f"{self.node} is new ({self.node_age} old); " if self.node_age else ""
@@ -115,6 +118,13 @@ class PluginStarts(PluginState, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")
+        if self.slow_container:
+            yield NextStep(
+                f"read the log of init container {self.slow_container}, which may wait for"
+                f" something that {self.node} lacks, such as the vendor's driver in the folder that"
+                " the chart names",
+                quote_command("kubectl logs {} -n {} -c {}", name, namespace, self.slow_container),
+            )
         yield NextStep(
             f"wait until pod {name} is ready: driver {self.driver} serves {self.node} then",
             quote_command("kubectl get pod {} -n {}", name, namespace),
@@ -232,6 +242,8 @@ class PluginRuns(PluginState, frozen=True, kw_only=True):
     pod: str
     container: str = ""
     """The container that serves the driver, "" if the pod has only one."""
+    lacks: str = ""
+    """The container that would serve the driver, if the pod does not have it."""
 
     def clause(self) -> str:
         return f"pod {self.pod} of driver {self.driver} runs there"
@@ -248,6 +260,43 @@ class PluginRuns(PluginState, frozen=True, kw_only=True):
 
     def steps(self) -> Iterator[NextStep]:
         yield self.log
+
+
+class PluginPublishesNothing(PluginState, frozen=True, kw_only=True):
+    """The plug-in runs on a node that has the hardware, and publishes no device there."""
+
+    runs: PluginRuns
+    has_slice: bool
+    """True if the plug-in has a ResourceSlice, which is empty."""
+
+    def clause(self) -> str:
+        published = "a ResourceSlice without devices" if self.has_slice else "no ResourceSlice"
+        if self.runs.lacks:
+            return (
+                f"pod {self.runs.pod} on {self.node} has no container {self.runs.lacks}, which"
+                f" serves driver {self.driver}"
+            )
+        return (
+            f"pod {self.runs.pod} of driver {self.driver} runs on {self.node}, and publishes"
+            f" {published}"
+        )
+
+    def steps(self) -> Iterator[NextStep]:
+        namespace, _, name = self.runs.pod.partition("/")
+        if self.runs.lacks:
+            yield NextStep(
+                f"switch on driver {self.driver} in the values of the chart that installs pod"
+                f" {name}",
+                "helm list -A",
+            )
+            return
+        why = "it says which devices the driver found" if self.has_slice else "it says why"
+        yield replace(self.runs.log, text=f"{self.runs.log.text}: {why}")
+        yield NextStep(
+            f"restart pod {name} if the hardware is there: it then looks for devices again, and"
+            " publishes them",
+            quote_command("kubectl delete pod {} -n {}", name, namespace),
+        )
 
 
 class DaemonSetRuns(PluginState, frozen=True, kw_only=True):

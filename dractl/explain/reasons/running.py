@@ -79,6 +79,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     """The members of ``drivers`` that publish nothing on the node any more."""
     devices: tuple[str, ...] = ()
     """The devices of the claims."""
+    unpublished: tuple[str, ...] = ()
+    """The devices of the claims that their driver no longer publishes, if it has refused."""
     gates: tuple[str, ...] = ()
     """The driver's feature gates that a corrected configuration needs."""
     refusal: Refusal | None = None
@@ -110,6 +112,11 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         faults = "; ".join(f"{path} of claim {claim}: {why}" for claim, path, why in self.faults)
         if faults and self.prepare.answer == "refused":
             return f"{words}; the driver refuses {faults}"
+        if self.unpublished:
+            return (
+                f"{words}; its driver no longer publishes device {abbreviate(self.unpublished)},"
+                " which it has"
+            )
         if self.refusal is not None and self.refusal.meaning:
             return f"{words}; {self.refusal.meaning}"
         if self.lost:
@@ -174,6 +181,12 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         """Yield next steps if the driver itself has refused, so that preparing again would change
         nothing.
         """
+        if self.unpublished:
+            yield NextStep(
+                "recreate the pod: the claim is then allocated again, from the devices that its"
+                " driver publishes now",
+                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            )
         if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):
             yield NextStep(
                 "recreate the pod: a claim that is made anew has nothing that the driver remembers"
@@ -417,6 +430,12 @@ def _cure(lacks: MissingDependency, node: str, asked: AskedObject) -> NextStep |
                 " or correct the CNI "
             )
             return NextStep(text + "configuration in /etc/cni/net.d", pods_on(node))
+        case "nri":
+            text = (
+                f"read the logs of the plug-ins on {node} that the container runtime calls through"
+                " NRI: one of them refuses the "
+            )
+            return NextStep(text + "pod, which a DRA driver for networks can be", pods_on(node))
         case "network":
             text = (
                 f"see whether the network add-on runs on {node} and has written its CNI"
