@@ -11,6 +11,9 @@ from dractl.cluster.state import ClusterState, Key, parse_key
 from dractl.model import Device, DeviceAttribute, ResourceSlice
 from dractl.objects import PoolName, identity, newest
 
+MAX_SETS_OF_DEVICES = 1024
+"""The number of sets of devices whose holders are cached."""
+
 
 class Holder(Struct, frozen=True):
     """A holder of devices: a claim, and a pod that it is reserved for."""
@@ -45,6 +48,7 @@ class Devices:
         self._claims_by_pool: dict[PoolName, list[Key]] | None = None
         self._claims_by_device: dict[PoolName, dict[str, list[Key]]] = {}
         self._holders: dict[Key, tuple[Holder, ...]] = {}
+        self._holders_by_devices: dict[tuple[DeviceID, ...], tuple[Holder, ...]] = {}
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
         """Return the slices of the pool's newest generation."""
@@ -116,8 +120,18 @@ class Devices:
     def holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
         """Return the holders of any of ``devices``, one for each claim and pod.
 
-        Holders of the most devices come first.
+        Holders of the most devices come first. The result is cached, since many pods wait for the
+        same devices.
         """
+        key = tuple(devices)
+        holders = self._holders_by_devices.get(key)
+        if holders is None:
+            if len(self._holders_by_devices) >= MAX_SETS_OF_DEVICES:
+                self._holders_by_devices.clear()
+            holders = self._holders_by_devices[key] = self._find_holders(key)
+        return holders
+
+    def _find_holders(self, devices: Iterable[DeviceID]) -> tuple[Holder, ...]:
         by_claim: dict[Key, list[DeviceID]] = {}
         for device in devices:
             for key in self.claims_of(device):

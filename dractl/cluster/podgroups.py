@@ -122,7 +122,9 @@ def claims_of_group(state: ClusterState, pod: Pod) -> dict[str, GroupClaim]:
     BindTo).
     """
     target = group_object(pod)
-    group = PodGroup(None if target is None else state.get(*target))
+    if target is None:
+        return {}
+    group = PodGroup(state.get(*target))
     claims: dict[str, GroupClaim] = {}
     for reference in group.claim_references:
         if reference in pod.claim_references:

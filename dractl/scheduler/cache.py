@@ -14,6 +14,7 @@ from dractl.allocation import (
     Survey,
     Verdict,
     apply_taint_rules,
+    backing_classes,
     delegated_resources,
 )
 from dractl.allocation.survey import restate
@@ -254,7 +255,12 @@ class SchedulerCache:
         """Return the resources of a pod that NodeResourcesFit leaves to DRA."""
         if "DRAExtendedResource" not in self.features.on:
             return frozenset()
-        return delegated_resources(self.state.classes, self.features).intersection(pod.requests)
+        return _delegated_resources(self.state, self.features).intersection(pod.requests)
+
+    @property
+    def backed_resources(self) -> frozenset[str]:
+        """The extended resources that classes provide."""
+        return _backed_resources(self.state, self.features)
 
     def compile_selector(self, expression: str) -> Program:
         """Compile a selector, or a part of one, as the scheduler does."""
@@ -295,6 +301,16 @@ def add_nodes_of_slices(state: ClusterState) -> ClusterState:
 def _unseen_node(name: str) -> Node:
     labels = {"kubernetes.io/hostname": name}
     return Node({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+
+
+@derive_from("DeviceClass")
+def _delegated_resources(state: ClusterState, features: Features) -> frozenset[str]:
+    return delegated_resources(state.classes, features)
+
+
+@derive_from("DeviceClass")
+def _backed_resources(state: ClusterState, features: Features) -> frozenset[str]:
+    return frozenset(backing_classes(state.classes, features))
 
 
 def scheduler_slices(state: ClusterState, features: Features) -> tuple[ResourceSlice, ...]:

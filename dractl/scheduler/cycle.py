@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict, backing_classes
+from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
@@ -21,6 +21,7 @@ from dractl.scheduler.binding import find_binding_failure
 from dractl.scheduler.cache import SchedulerCache
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import make_special_claim
+from dractl.scheduler.filter_results import PodFilterResults
 from dractl.scheduler.pre_bind import PreBind
 from dractl.scheduler.preemption import preempt
 from dractl.scheduler.rejection import Rejection
@@ -87,12 +88,17 @@ class SchedulingCycle:
         """Return the result of the cycle."""
         return self._pre_filter() or self._conclude(tuple(self._filter()))
 
+    @cached_property
+    def _filters(self) -> PodFilterResults | None:
+        """The node filters for the pod; None without a pod."""
+        return None if self.pod is None else self.cache.filters(self.pod)
+
     # -- PreFilter -------------------------------------------------------------------------------
 
     def _pre_filter(self) -> Attempt | None:
         """Return the attempt if it ends before any node."""
         nodes = len(self.cache.nodes)
-        unusable = None if self.pod is None else self.cache.filters(self.pod).filters.volumes.stop
+        unusable = None if self._filters is None else self._filters.filters.volumes.stop
         if unusable is not None and nodes:
             message = condition.whole_pod_error(nodes, unusable.text)
             message = condition.add_missing_state(message)
@@ -169,8 +175,7 @@ class SchedulingCycle:
         """True if a class provides an extended resource that the pod asks for."""
         if self.pod is None or "DRAExtendedResource" not in self.features.on:
             return False
-        classes = backing_classes(self.cache.state.classes, self.features)
-        return not classes.keys().isdisjoint(self.pod.extended_requests)
+        return not self.cache.backed_resources.isdisjoint(self.pod.extended_requests)
 
     def _add_special_claim(
         self, node: Node, group: Hashable
@@ -188,9 +193,9 @@ class SchedulingCycle:
 
     def _first_rejections(self, nodes: Mapping[str, Node]) -> Sequence[Rejection | None]:
         """Return the first rejection of each node before DRA."""
-        if self.pod is None or not self.cache.state.has("Node"):
+        if self._filters is None or not self.cache.state.has("Node"):
             return [None] * len(nodes)
-        return self.cache.filters(self.pod).first_rejections.find(nodes)
+        return self._filters.first_rejections.find(nodes)
 
     def _is_usable(self, claim: PodClaim, node: Node) -> bool:
         """Decide whether an allocated claim can be used on a node."""
@@ -208,11 +213,14 @@ class SchedulingCycle:
     # -- PostFilter and steps after a node was found ----------------------------------------
 
     def _conclude(self, nodes: tuple[NodeVerdict, ...]) -> Attempt:
-        for node in nodes:
-            if node.rejection is None and is_fatal(self.features, node.allocator_verdict):
-                message = condition.filter_error(_fatal_text(node))
-                return Attempt(self.claims, nodes=nodes, fatal_node=node, message=message)
-        if any(node.fits for node in nodes):
+        # Equal nodes share one verdict, so there are few different ones.
+        verdicts = {id(node.allocator_verdict): node for node in nodes}.values()
+        if any(is_fatal(self.features, node.allocator_verdict) for node in verdicts):
+            for node in nodes:
+                if node.rejection is None and is_fatal(self.features, node.allocator_verdict):
+                    message = condition.filter_error(_fatal_text(node))
+                    return Attempt(self.claims, nodes=nodes, fatal_node=node, message=message)
+        if any(node.allocates for node in verdicts) and any(node.fits for node in nodes):
             failure = PreBind(
                 self.cache.state,
                 self.features,
@@ -232,9 +240,8 @@ class SchedulingCycle:
             for text in (dra_texts(node) if node.rejection is None else node.rejection.texts)
         ]
         preemption_texts: Sequence[str] = [condition.NOT_HELPFUL] * len(nodes)
-        if self.pod is not None and any(node.rejection is not None for node in nodes):
-            filters = self.cache.filters(self.pod).filters
-            preemption = preempt(filters, nodes, dra_texts)
+        if self._filters is not None and any(node.rejection is not None for node in nodes):
+            preemption = preempt(self._filters.filters, nodes, dra_texts)
             if preemption.nodes:
                 return Attempt(self.claims, nodes=preemption.nodes)
             preemption_texts = preemption.texts

@@ -73,10 +73,13 @@ def find_exceeded_quotas(
     """Return the quotas that refuse the creation of ``claim``. ``replaces`` is an existing claim
     that ``claim`` replaces.
     """
+    quotas = list(_quotas(state, namespace))
+    if not quotas:
+        return []
     charge = claim_charge(claim)
     limits = [
         (quota.key, resource, limit)
-        for quota in _quotas(state, namespace)
+        for quota in quotas
         if not quota.has_scopes
         for resource, limit in quota.hard.items()
         if resource in charge

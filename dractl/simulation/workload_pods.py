@@ -1,8 +1,9 @@
 """Pods of a workload, and new pods as its controller creates them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dractl.cluster.derived import derive_from
 from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
 from dractl.simulation.controllers import filter_active_pods
@@ -33,11 +34,17 @@ def workload_key(pod: Pod) -> WorkloadKey | None:
 
 def list_active_pods(state: ClusterState, workload: WorkloadKey) -> tuple[Pod, ...]:
     """Return the active pods of a workload."""
-    return filter_active_pods(
-        pod
-        for pod in state.pods.values()
-        if pod.key[0] == workload[1][0] and workload_key(pod) == workload
-    )
+    return _active_pods_by_workload(state).get(workload, ())
+
+
+@derive_from("Pod", "PriorityClass")
+def _active_pods_by_workload(state: ClusterState) -> Mapping[WorkloadKey, tuple[Pod, ...]]:
+    pods: dict[WorkloadKey, list[Pod]] = {}
+    for pod in state.pods.values():
+        workload = workload_key(pod)
+        if workload is not None:
+            pods.setdefault(workload, []).append(pod)
+    return {workload: filter_active_pods(theirs) for workload, theirs in pods.items()}
 
 
 def count_bound_pods(pods: Iterable[Pod]) -> int:

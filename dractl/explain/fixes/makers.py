@@ -45,10 +45,10 @@ def fix_once_for(*causes: type[Cause]) -> Callable[[G], G]:
 
 def make_candidates(problem: FixProblem) -> Iterator[Candidate]:
     """Yield every candidate for the causes of a problem."""
+    kinds = {type(cause) for cause in problem.causes}
     for classes, make_once in _PROBLEM_MAKERS:
-        if any(isinstance(cause, classes) for cause in problem.causes):
+        if any(issubclass(kind, classes) for kind in kinds):
             yield from make_once(problem)
     for classes, make in _CAUSE_MAKERS:
-        for cause in problem.causes:
-            if isinstance(cause, classes):
-                yield from make(problem, cause)
+        for cause in [cause for cause in problem.causes if isinstance(cause, classes)]:
+            yield from make(problem, cause)

@@ -1,13 +1,14 @@
 """The obstacles as an answer shows them, and the time when the subject could fit."""
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dractl.cluster.changes import parse_target
-from dractl.cluster.state import ClusterState
+from dractl.cluster.derived import derive_from
+from dractl.cluster.state import ClusterState, Key
 from dractl.explain.answer import Obstacle, When
 from dractl.explain.ask import CLAIMS
 from dractl.explain.context import Case
@@ -27,7 +28,7 @@ from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.misfits import format_expression
 from dractl.model.abbreviation import abbreviate
 from dractl.model.names import RequestRef
-from dractl.objects import Claim
+from dractl.objects import Claim, Raw
 
 
 class Description(Struct, frozen=True):
@@ -228,11 +229,17 @@ def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
     return "now-held" if is_held else "never"
 
 
+@derive_from("Pod")
+def _list_unbound_pods(state: ClusterState, besides: Key | None) -> Mapping[Key, Raw]:
+    """Return the pods without a node, and the pod ``besides``. All subjects without a node share
+    the mapping, and so everything that the scheduler derives from it.
+    """
+    return {key: pod.raw for key, pod in state.pods.items() if key == besides or not pod.node_name}
+
+
 def _empty(trial: Trial) -> ClusterState:
     """Return the cluster in which no other pod runs, and no claim holds devices."""
-    question = trial.question
-    subject = None if question.kind in CLAIMS else question.key
-    pods = {
-        key: pod.raw for key, pod in trial.state.pods.items() if key == subject or not pod.node_name
-    }
+    subject = None if trial.question.kind in CLAIMS else trial.question.key
+    is_bound = subject is not None and bool(trial.state.pod(subject).node_name)
+    pods = _list_unbound_pods(trial.state, subject if is_bound else None)
     return trial.state.with_kinds({"Pod": pods, "ResourceClaim": release_claims(trial.state)})

@@ -5,6 +5,7 @@ holders of devices.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -97,8 +98,11 @@ def count_devices_by_holder(
     return dict(counts.most_common())
 
 
-def describe_holders(holders: Sequence[Holder], limit: int = 3) -> str:
-    """Return ``claim ml/eval-0 ×8 (pod eval-0), …``."""
+@lru_cache(maxsize=1024)
+def describe_holders(holders: tuple[Holder, ...], limit: int = 3) -> str:
+    """Return ``claim ml/eval-0 ×8 (pod eval-0), …``. The text is cached, since many pods wait for
+    devices of the same holders.
+    """
     if not holders:
         return "claims that are not in the input"
     by_claim: dict[str, list[Holder]] = {}
