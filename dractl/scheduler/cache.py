@@ -26,17 +26,19 @@ from dractl.objects import Raw, slice_of
 from dractl.properties import cached_property
 from dractl.scheduler.claim_keys import NO_SPEC, SpecOutline, outline, selector_key
 from dractl.scheduler.claims import PodClaim
-from dractl.scheduler.filter_results import PodFilterResults, filter_results
+from dractl.scheduler.filter_results import FilterResults, PodFilterResults, filter_results
 from dractl.scheduler.groups import AttributeNames, NodeGroups, NodeKeys, attribute_names
 from dractl.scheduler.holdings import HeldDevices, collect_held_devices
 from dractl.scheduler.snapshot import Snapshot, snapshot_of
-from dractl.scheduler.verdict import NodeVerdict
+from dractl.scheduler.verdict import Attempt, NodeVerdict
 from dractl.views import Node, Pod, View
 
 MAX_VERDICTS = 4096
 """The number of verdicts that are cached from one attempt to the next."""
 MAX_SURVEYS = 4096
 """The number of surveys of nodes that are cached from one subject to the next."""
+MAX_REFUSALS = 1024
+"""The number of attempts without a node that are cached for one state of a cluster."""
 MAX_SELECTORS = 4096
 """The number of selectors whose results are cached."""
 
@@ -246,10 +248,22 @@ class SchedulerCache:
             lambda _: dict[tuple[str, AttributeNames], Hashable](),
         )
 
+    @cached_property
+    def _filter_results(self) -> FilterResults:
+        return filter_results(self.state, self.features)
+
     def filters(self, pod: Pod) -> PodFilterResults:
         """Return the filters for a pod, and their results for each node."""
-        results = filter_results(self.state, self.features)
-        return results.for_pod(pod, self.resources_left_to_dra(pod))
+        return self._filter_results.for_pod(pod, self.resources_left_to_dra(pod))
+
+    @cached_property
+    def refusals(self) -> dict[Hashable, Attempt]:
+        """The attempts in which no node fits a pod. Pods that the scheduler cannot tell apart share
+        them.
+        """
+        return self.state.cache.from_sources(
+            "refusals", (self._filter_results, self.allocator), lambda _: dict[Hashable, Attempt]()
+        )
 
     def resources_left_to_dra(self, pod: Pod) -> frozenset[str]:
         """Return the resources of a pod that NodeResourcesFit leaves to DRA."""

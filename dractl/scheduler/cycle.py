@@ -11,14 +11,14 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Verdict
+from dractl.allocation import Fatal, Features, NoAllocator, NodeError, Unallocatable, Verdict
 from dractl.allocation.nodes import SelectorFault, selector_matches
 from dractl.errors import Unsupported
 from dractl.model import RequestRef
 from dractl.properties import cached_property
 from dractl.scheduler import condition
 from dractl.scheduler.binding import find_binding_failure
-from dractl.scheduler.cache import SchedulerCache
+from dractl.scheduler.cache import MAX_REFUSALS, SchedulerCache
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import make_special_claim
 from dractl.scheduler.filter_results import PodFilterResults
@@ -85,8 +85,38 @@ class SchedulingCycle:
         """The nodes that are tried; None for all."""
 
     def run(self) -> Attempt:
-        """Return the result of the cycle."""
-        return self._pre_filter() or self._conclude(tuple(self._filter()))
+        """Return the result of the cycle. Pods that the scheduler cannot tell apart share the
+        verdicts if no node fits.
+        """
+        key = self._refusal_key
+        refusals = {} if key is None else self.cache.refusals
+        if key in refusals:
+            return self._restate(refusals[key])
+        attempt = self._pre_filter() or self._conclude(tuple(self._filter()))
+        if key is not None and _is_plain_refusal(attempt):
+            if len(refusals) >= MAX_REFUSALS:
+                refusals.clear()
+            refusals[key] = attempt
+        return attempt
+
+    @property
+    def _refusal_key(self) -> Hashable:
+        """A key that is equal for pods with the same verdicts on all nodes and the same message;
+        None if the verdicts may depend on other parts of the pod and its claims.
+        """
+        pod_key = None if self._filters is None else self._filters.pod_key
+        if self.pod is None or pod_key is None or len(self.open_claims) < len(self.claims):
+            return None
+        if self._has_mapped_resources or not self.cache.groups.are_independent:
+            return None
+        names = None if self.node_names is None else frozenset(self.node_names)
+        read = self.cache.attributes_read(self.claims)
+        return pod_key, self.cache.claims_key(self.claims, read), names, self.pod.may_preempt
+
+    def _restate(self, refusal: Attempt) -> Attempt:
+        """Return the attempt of a pod that the scheduler cannot tell apart, for this pod."""
+        nodes = tuple([replace(node, claims=self.claims) for node in refusal.nodes])
+        return replace(refusal, claims=self.claims, nodes=nodes)
 
     @cached_property
     def _filters(self) -> PodFilterResults | None:
@@ -264,6 +294,18 @@ class SchedulingCycle:
             release_1_37=self.features.has("preemption-after-claims"),
             claims=claims,
         )
+
+
+def _is_plain_refusal(attempt: Attempt) -> bool:
+    """Decide whether no node fits, only for a lack of devices. No sentence names a claim then."""
+    return (
+        bool(attempt.nodes)
+        and attempt.fatal_node is None
+        and all(
+            node.rejection is None and isinstance(node.allocator_verdict, Unallocatable)
+            for node in attempt.nodes
+        )
+    )
 
 
 def allocate(cache: SchedulerCache, node: Node, claims: tuple[PodClaim, ...]) -> Verdict | None:

@@ -2,7 +2,7 @@
 same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from msgspec import Struct
 
@@ -49,6 +49,10 @@ class PodFilterResults(Struct, frozen=True):
 
     filters: NodeFilters
     first_rejections: FirstRejections
+    pod_key: Hashable
+    """A key that is equal for pods that local filters cannot tell apart; None if a filter is not
+    local.
+    """
 
 
 class FilterResults:
@@ -71,9 +75,10 @@ class FilterResults:
         if results is None or results.filters.pod.raw is not pod.raw:
             filters = NodeFilters(self._snapshot, pod, self._features, delegated=delegated)
             by_node: _RejectionsByNode = {}
-            if filters.is_local:
-                by_node = self._local.setdefault((filters.fingerprint, delegated), by_node)
-            results = PodFilterResults(filters, FirstRejections(filters, by_node))
+            pod_key = (filters.fingerprint, delegated) if filters.is_local else None
+            if pod_key is not None:
+                by_node = self._local.setdefault(pod_key, by_node)
+            results = PodFilterResults(filters, FirstRejections(filters, by_node), pod_key)
             self._by_pod[id(pod.raw), delegated] = results
         return results
 

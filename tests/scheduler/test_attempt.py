@@ -11,6 +11,8 @@ from dractl.cluster.changes import Delete, Patch, apply
 from dractl.cluster.state import ClusterState, add_object
 from dractl.model import Node
 from dractl.scheduler.attempt import Scheduler
+from dractl.scheduler.cycle import SchedulingCycle
+from dractl.scheduler.verdict import Attempt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import explain as clusters
@@ -76,6 +78,44 @@ def test_equal_claims_share_their_verdicts(
     assert asked == ["node-00000", "node-00001"]
     assert [n.allocator_verdict for n in first.nodes] == [n.allocator_verdict for n in second.nodes]
     assert [claim.full_name for claim in second.nodes[0].claims] == ["ml/second-gpu"]
+
+
+def attempt_alone(scheduler: Scheduler, pod: dict[str, object]) -> Attempt:
+    """Attempt to place a pod without the attempts of other pods."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SchedulingCycle, "_refusal_key", None)
+        return scheduler.attempt_pod(pod)
+
+
+def test_equal_pods_share_a_refusal_under_the_names_of_their_claims(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = pods_of_template(scheduler)
+    refusal = attempt_alone(scheduler, second)
+    scheduler.attempt_pod(first)
+    monkeypatch.delattr(SchedulingCycle, "_filter")
+    attempt = scheduler.attempt_pod(second)
+    assert attempt == refusal
+    assert {claim.full_name for n in attempt.nodes for claim in n.claims} == {"ml/second-gpu"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"preemptionPolicy": "Never"},
+        {"nodeName": "node-00001"},
+        {"nodeSelector": {"kubernetes.io/hostname": "node-00000"}},
+        {"tolerations": [{"operator": "Exists"}]},
+    ],
+)
+def test_other_pods_get_a_refusal_of_their_own(
+    scheduler: Scheduler, spec: dict[str, object]
+) -> None:
+    first, second = pods_of_template(scheduler)
+    second["spec"] = {**second["spec"], **spec}  # type: ignore[dict-item]
+    expected = attempt_alone(scheduler, second)
+    scheduler.attempt_pod(first)
+    assert scheduler.attempt_pod(second) == expected
 
 
 def test_equal_claims_share_surveys_under_their_names(scheduler: Scheduler) -> None:
