@@ -12,7 +12,7 @@ from dractl.model import Device, DeviceAttribute, ResourceSlice
 from dractl.objects import PoolName, identity, newest
 
 MAX_SETS_OF_DEVICES = 1024
-"""The number of sets of devices whose holders are cached."""
+"""The number of sets of devices whose holders and nodes are cached."""
 
 
 class Holder(Struct, frozen=True):
@@ -48,6 +48,7 @@ class Devices:
         self._claims_by_pool: dict[PoolName, list[Key]] | None = None
         self._claims_by_device: dict[PoolName, dict[str, list[Key]]] = {}
         self._holders: dict[Key, tuple[Holder, ...]] = {}
+        self._nodes: dict[tuple[str, ...], str | None] = {}
         self._holders_by_devices: dict[tuple[DeviceID, ...], tuple[Holder, ...]] = {}
 
     def pool(self, driver: str, pool: str) -> list[ResourceSlice]:
@@ -64,6 +65,22 @@ class Devices:
             named = {d.name: d for item in self.pool(*key) for d in item.spec.devices}
             self._named[key] = named
         return named.get(device.device)
+
+    def node_of(self, devices: tuple[str, ...]) -> str | None:
+        """Return the only node that can use devices (``driver/pool/device``); None if several can.
+
+        The result is cached, since many pods wait for the same devices.
+        """
+        if devices not in self._nodes:
+            if len(self._nodes) >= MAX_SETS_OF_DEVICES:
+                self._nodes.clear()
+            pools = {
+                (driver, name.rpartition("/")[0])
+                for driver, _, name in (device.partition("/") for device in devices)
+            }
+            names = {item.spec.node_name for pool in pools for item in self.pool(*pool)}
+            self._nodes[devices] = names.pop() if len(names) == 1 else None
+        return self._nodes[devices]
 
     def attribute(self, device: DeviceID, name: str) -> DeviceAttribute | None:
         """Return an attribute of a device by its full name, as constraints look it up.

@@ -12,7 +12,7 @@ from dractl.explain.diagnosis.cross_object import root_causes
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis
 from dractl.explain.diagnosis.nodes import NodeFindings, merge_across_nodes, node_findings
 from dractl.explain.inquire import InquiryResult
-from dractl.explain.reasons.base import Cause, Progress, merge, merge_into
+from dractl.explain.reasons.base import Cause, Progress, merge
 from dractl.explain.reasons.nodes import NodeFilter, PinnedNode
 from dractl.explain.reasons.registry import cause_of_stop
 from dractl.explain.reasons.scheduling import Mixed
@@ -89,7 +89,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
     allocating = {v.name for v in verdicts if v.allocates and not v.unusable_claims}
     excluded = nodes_excluded_by_pod(case)
     wanted_count = len(verdicts) - len(excluded)
-    merged: dict[tuple[object, ...], Cause] = {}
+    equal: dict[tuple[object, ...], list[Cause]] = {}
     reach: dict[tuple[object, ...], float] = {}
     # A merged cause keeps the details of the first node, so nodes that the pod excludes come last.
     for node in sorted(nodes, key=lambda node: node.name in excluded):
@@ -98,8 +98,10 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
             if cause.refs and node.name in excluded:
                 continue  # the pod excludes this node, so its devices do not matter
             key = cause.key
-            combine = merge_into if node.name in excluded else merge
-            merged[key] = combine(merged[key], cause) if key in merged else cause
+            causes = equal.setdefault(key, [])
+            # The numbers come from the node that lacks the least.
+            is_nearest = causes and cause.shortage < causes[0].shortage
+            causes.insert(0 if is_nearest and node.name not in excluded else len(causes), cause)
             progress = cause.progress
             if cause.refs and hardest < progress < Progress.STOPPED:
                 progress = hardest - 0.1  # removing this cause alone would not be enough
@@ -112,6 +114,7 @@ def rank_by_reach(case: Case, nodes: Sequence[NodeFindings]) -> tuple[Cause, ...
             ):
                 progress = 0
             reach[key] = max(reach.get(key, progress), progress)
+    merged = {key: merge(causes) for key, causes in equal.items()}
     for key, cause in merged.items():
         if isinstance(cause, NodeFilter) and len(cause.nodes) == len(verdicts):
             reach[key] = Progress.EVERYWHERE

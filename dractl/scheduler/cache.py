@@ -269,12 +269,12 @@ class SchedulerCache:
         """Return the resources of a pod that NodeResourcesFit leaves to DRA."""
         if "DRAExtendedResource" not in self.features.on:
             return frozenset()
-        return _delegated_resources(self.state, self.features).intersection(pod.requests)
+        return _resources_left_to_dra(self.state, self.features).intersection(pod.requests)
 
     @property
-    def backed_resources(self) -> frozenset[str]:
+    def class_resources(self) -> frozenset[str]:
         """The extended resources that classes provide."""
-        return _backed_resources(self.state, self.features)
+        return _resources_of_classes(self.state, self.features)
 
     def compile_selector(self, expression: str) -> Program:
         """Compile a selector, or a part of one, as the scheduler does."""
@@ -318,12 +318,12 @@ def _unseen_node(name: str) -> Node:
 
 
 @derive_from("DeviceClass")
-def _delegated_resources(state: ClusterState, features: Features) -> frozenset[str]:
+def _resources_left_to_dra(state: ClusterState, features: Features) -> frozenset[str]:
     return delegated_resources(state.classes, features)
 
 
 @derive_from("DeviceClass")
-def _backed_resources(state: ClusterState, features: Features) -> frozenset[str]:
+def _resources_of_classes(state: ClusterState, features: Features) -> frozenset[str]:
     return frozenset(backing_classes(state.classes, features))
 
 

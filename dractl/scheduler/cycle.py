@@ -205,7 +205,7 @@ class SchedulingCycle:
         """True if a class provides an extended resource that the pod asks for."""
         if self.pod is None or "DRAExtendedResource" not in self.features.on:
             return False
-        return not self.cache.backed_resources.isdisjoint(self.pod.extended_requests)
+        return not self.cache.class_resources.isdisjoint(self.pod.extended_requests)
 
     def _add_special_claim(
         self, node: Node, group: Hashable

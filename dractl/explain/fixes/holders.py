@@ -103,14 +103,7 @@ def _list_some_of_each_driver(
 
 def _find_node(problem: FixProblem, claim: _HeldClaim) -> str | None:
     """Return the only node that can use the devices of a claim; None if several can."""
-    pools = {
-        (driver, name.rpartition("/")[0])
-        for holder in claim.holders
-        for driver, _, name in (device.partition("/") for device in holder.devices)
-    }
-    slices = [item for pool in pools for item in problem.case.devices.pool(*pool)]
-    names = {item.spec.node_name for item in slices}
-    return names.pop() if len(names) == 1 else None
+    return problem.case.devices.node_of(tuple([d for h in claim.holders for d in h.devices]))
 
 
 def _release_claims(

@@ -4,9 +4,10 @@ several nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
@@ -222,25 +223,23 @@ class Cause(Struct, frozen=True, kw_only=True):
         return want - have if isinstance(want, int) and isinstance(have, int) else 0
 
 
-def merge(first: C, second: C) -> C:
-    """Return one cause for the nodes of both. Its numbers come from the node that lacks the
-    least.
+def merge(causes: Sequence[C]) -> C:
+    """Return one cause for the nodes of all causes. Its numbers and its other fields come from the
+    first one.
     """
-    if second.shortage < first.shortage:
-        return merge_into(second, first)
-    return merge_into(first, second)
-
-
-def merge_into(cause: C, other: C) -> C:
-    """Return the cause for the nodes of both."""
+    first, *others = causes
+    if not others:
+        return first
     changes: dict[str, object] = {}
-    for name in _list_merged_fields(type(cause)):
-        value, others = getattr(cause, name), getattr(other, name, None)
+    for name in _list_merged_fields(type(first)):
+        value = getattr(first, name)
+        further = [getattr(other, name, None) for other in others]
         if name == "nearest":
-            changes[name] = value or others
-        elif isinstance(value, tuple) and isinstance(others, tuple):
-            changes[name] = tuple(dict.fromkeys((*value, *others)))
-    return replace(cause, **changes)
+            changes[name] = next(filter(None, (value, *further)), further[-1])
+        elif isinstance(value, tuple):
+            tuples = (each for each in further if isinstance(each, tuple))
+            changes[name] = tuple(dict.fromkeys(chain(value, *tuples)))
+    return replace(first, **changes)
 
 
 @cache

@@ -25,10 +25,10 @@ def in_use(node: str, want: int, have: int) -> DeviceInUse:
     return DeviceInUse(request=GPU, want=want, have=have, free=have, nodes=(node,), holders=HELD)
 
 
-def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_nearer_node() -> None:
+def test_causes_of_two_nodes_become_one_with_the_numbers_of_the_first() -> None:
     far, near = in_use("a", 4, 0), in_use("b", 4, 3)
     assert far.key == near.key
-    merged = merge(far, near)
+    merged = merge([near, far])
     assert (merged.have, set(merged.nodes), merged.holders) == (3, {"a", "b"}, HELD)
 
 
@@ -59,8 +59,8 @@ def test_a_cause_of_several_nodes_has_the_labels_of_each_node() -> None:
         )
         for n in "ab"
     )
-    assert merge(a, b).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))
-    assert merge(a, a).labels == (NodeLabel("zone", "a"),)
+    assert merge([a, b]).labels == (NodeLabel("zone", "a"), NodeLabel("zone", "b"))
+    assert merge([a, a]).labels == (NodeLabel("zone", "a"),)
 
 
 def test_causes_compare_by_their_fields() -> None:
