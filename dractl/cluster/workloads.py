@@ -247,8 +247,9 @@ class IdleState(Struct, frozen=True):
     """The command that makes the workload create pods, "" if there is none."""
 
 
-def idle_state(kind: str, workload: Workload) -> IdleState | None:
+def idle_state(state: ClusterState, kind: str, key: Key) -> IdleState | None:
     """Return why an existing workload wants no pods now; None if it wants some."""
+    workload = state.workload(kind, key)
     if not workload.uid:
         return None
     namespace, name = workload.key
@@ -256,7 +257,7 @@ def idle_state(kind: str, workload: Workload) -> IdleState | None:
     if kind == "Job" and (end := _job_end(workload.conditions)):
         return IdleState(f"{title} {end}")
     if workload.is_suspended:
-        return _suspension(kind, title, workload)
+        return _suspension(kind, title, workload, _kueue_words(state, workload))
     if kind == "Deployment" and workload.is_paused:
         resume = quote_command("kubectl rollout resume deployment/{} -n {}", name, namespace)
         return IdleState(
@@ -284,11 +285,32 @@ def _job_end(conditions: Mapping[str, Condition]) -> str:
     return f"has failed ({failure.message})" if failure.message else "has failed"
 
 
-def _suspension(kind: str, title: str, workload: Workload) -> IdleState:
+def _kueue_words(state: ClusterState, workload: Workload) -> str:
+    """Return what Kueue says of a workload for which it has reserved no quota; "" if it is silent.
+
+    It does not know a device class that was mapped while its manager ran
+    (kubernetes-sigs/kueue#13727).
+    """
+    for raw in state.objects("Workload").values():
+        view = Workload(raw)
+        reserved = view.conditions.get("QuotaReserved", Condition())
+        is_its_own = any(owner.uid == workload.uid for owner in view.owners)
+        if is_its_own and reserved.status == "False" and reserved.message:
+            hint = (
+                " (Kueue reads deviceClassMappings only when its manager starts)"
+                if "is not mapped in DRA configuration" in reserved.message
+                else ""
+            )
+            return f"Kueue says: {reserved.message.rstrip('.')}{hint}"
+    return ""
+
+
+def _suspension(kind: str, title: str, workload: Workload, kueue_words: str) -> IdleState:
     namespace, name = workload.key
     queue = workload.local_queue
     if queue:
         why = f"{title} is suspended until LocalQueue {namespace}/{queue} of Kueue admits it"
+        why = "; ".join(filter(None, (why, kueue_words)))
         return IdleState(
             why, quote_command("kubectl get workloads.kueue.x-k8s.io -n {}", namespace)
         )

@@ -313,7 +313,7 @@ def gang_next_steps(
 
 def idle_workload_steps(state: ClusterState, question: Question) -> tuple[NextStep, ...]:
     """Return the next step for a workload that wants no pods now, otherwise none."""
-    idle_workload = idle_state(question.kind, state.workload(question.kind, question.key))
+    idle_workload = idle_state(state, question.kind, question.key)
     if idle_workload is None or not idle_workload.resume:
         return ()
     text = (

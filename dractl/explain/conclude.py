@@ -437,7 +437,7 @@ def _conclude_refusal(case: Case, conclusion: Conclusion) -> Conclusion | None:
 def _conclude_idle_workload(case: Case, conclusion: Conclusion) -> Conclusion | None:
     """Return the conclusion for a workload that wants no pods now; None for other subjects."""
     question = case.question
-    idle_workload = idle_state(question.kind, case.state.workload(question.kind, question.key))
+    idle_workload = idle_state(case.state, question.kind, question.key)
     if idle_workload is None:
         return None
     return replace(

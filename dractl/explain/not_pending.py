@@ -18,10 +18,13 @@ from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.reasons.claims import SubjectClaimDeleting
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.scheduling import ClaimReplaced, PlacedByHand
+from dractl.model.releases import stage
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import find_special_claim
 from dractl.views import Claim, Pod
+
+_CLAIMS_GATE = "DynamicResourceAllocation"
 
 
 def conclude_placed_pod(
@@ -91,6 +94,7 @@ def _cause_of_open_claim(
             nodes=(pod.node_name,),
             is_younger=is_younger,
             unused=_find_unused_claims(state, claim),
+            gate="" if is_younger else _optional_gate(state, pod),
         )
     facts = named.facts if named.allocates is False else None
     return PlacedByHand(
@@ -113,6 +117,13 @@ def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
     if owner is None or owner.kind == "Node":
         return False
     return not state.workload(owner.kind, (pod.namespace, owner.name)).template_pod.node_name
+
+
+def _optional_gate(state: ClusterState, pod: Pod) -> str:
+    """Return the gate of claims if it is off by default in the release of the pod's node."""
+    release = state.node(pod.node_name).kubelet_release
+    reached = stage(_CLAIMS_GATE, release) if release else None
+    return _CLAIMS_GATE if reached is not None and not reached.default else ""
 
 
 def _find_unused_claims(state: ClusterState, claim: Claim) -> tuple[str, ...]:

@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 
+from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import idle_state
-from dractl.views import Workload
 
 
 def idle_text(
-    kind: str, spec: dict[str, Any], uid: str = "u", **more: Any
+    kind: str,
+    spec: dict[str, Any],
+    uid: str = "u",
+    beside: tuple[dict[str, Any], ...] = (),
+    **more: Any,
 ) -> tuple[str, str] | None:
-    idle = idle_state(kind, Workload({"metadata": {"uid": uid}, "spec": spec, **more}, ("ml", "x")))
+    metadata = {"uid": uid, **more.pop("metadata", {}), "name": "x", "namespace": "ml"}
+    kinds = {kind: {("ml", "x"): {"metadata": metadata, "spec": spec, **more}}}
+    for value in beside:
+        kinds.setdefault(value["kind"], {})["ml", value["metadata"]["name"]] = value
+    idle = idle_state(ClusterState(kinds), kind, ("ml", "x"))
     return None if idle is None else (idle.why, idle.resume)
 
 
@@ -78,4 +86,39 @@ def test_a_job_suspended_by_kueue_names_its_queue() -> None:
 def test_workloads_in_need_of_pods_and_manifests_are_not_idle() -> None:
     assert idle_text("Deployment", {"replicas": 2}) is None
     assert idle_text("Job", {"suspend": True}, uid="") is None
-    assert idle_state("Pod", Workload(None, ("ml", "x"))) is None
+    assert idle_state(ClusterState({}), "Pod", ("ml", "x")) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "insufficient unused quota for nvidia.com/gpu in flavor default, 1 more needed.",
+            "Kueue says: insufficient unused quota for nvidia.com/gpu in flavor default, 1 more needed",
+        ),
+        (
+            "DeviceClass gpu.nvidia.com is not mapped in DRA configuration",
+            "(Kueue reads deviceClassMappings only when its manager starts)",
+        ),
+    ],
+)
+def test_a_job_suspended_by_kueue_quotes_its_workload(message: str, said: str) -> None:
+    """kubernetes-sigs/kueue#13727: a class that was mapped while the manager ran is inadmissible."""
+    condition = {"type": "QuotaReserved", "status": "False", "message": message}
+    workload = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {
+            "name": "job-x",
+            "namespace": "ml",
+            "ownerReferences": [{"kind": "Job", "name": "x", "uid": "u"}],
+        },
+        "status": {"conditions": [condition]},
+    }
+    labels = {"kueue.x-k8s.io/queue-name": "team"}
+    idle = idle_text("Job", {"suspend": True}, beside=(workload,), metadata={"labels": labels})
+    assert idle is not None
+    assert idle[0].endswith(said)
+    other = idle_text("Job", {"suspend": True}, "v", (workload,), metadata={"labels": labels})
+    assert other is not None
+    assert "Kueue says" not in other[0]

@@ -385,6 +385,21 @@ def test_a_workload_cannot_create_its_pods() -> None:
     assert explain(*machine("a"), ONE, deployment, subject="deploy/web").fits
 
 
+def test_entry_without_a_claim_is_named_once_beside_the_refusal() -> None:
+    """kubernetes/kubernetes#131877: source of 1.30 and before is dropped, and names nothing."""
+    deployment, event = refused_deployment(
+        "spec.resourceClaims[0]: Invalid value: core.PodResourceClaim{}: must specify one of:"
+        " `resourceClaimName`, `resourceClaimTemplateName`"
+    )
+    old = {"name": "g", "source": {"resourceClaimTemplateName": "t"}}
+    deployment["spec"]["template"]["spec"]["resourceClaims"] = [old]
+    deployment["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "none"}
+    answer = explain(*machine("a"), deployment, event, subject="deploy/web")
+    assert [obstacle.code for obstacle in answer.obstacles] == ["claim-unset-source", "node-filter"]
+    assert answer.next[0].text.startswith("give each entry of spec.resourceClaims")
+    assert "see why the pods are refused" not in [step.text for step in answer.next]
+
+
 @pytest.mark.parametrize(
     ("message", "step"),
     [

@@ -1014,3 +1014,29 @@ def test_time_slice_that_the_gpu_does_not_support_is_explained() -> None:
     )
     assert "cannot set the time slice of that GPU" in answer.headline
     assert "TimeSlicingSettings" in answer.next[0].text
+
+
+@pytest.mark.parametrize(("version", "is_optional"), [("v1.32.0", True), ("v1.34.1", False)])
+def test_scheduler_without_the_gate_of_claims_is_thought_of(
+    version: str, is_optional: bool
+) -> None:
+    """google/dranet#30: kube-scheduler 1.32 ran without DynamicResourceAllocation."""
+    place = node("node-1")
+    place["status"]["nodeInfo"] = {"kubeletVersion": version}
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"},
+        "reason": "Scheduled",
+        "message": "Successfully assigned ml/p to node-1",
+    }
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        claim("c", request("r", "gpu")),
+        place,
+        pod("p", USES, metadata={"uid": "p"}, spec={"nodeName": "node-1"}),
+        event,
+    )
+    assert answer.reasons[0].code == "claim-replaced"
+    assert ("DynamicResourceAllocation=true" in answer.next[0].text) is is_optional

@@ -24,6 +24,7 @@ from dractl.explain.obstacles.releases import release_claims
 from dractl.explain.obstacles.search import NodeObstacles, Obstacles
 from dractl.explain.obstacles.trial import Oracle, Trial, lift_all, recreate_subject
 from dractl.explain.reasons.base import Cause, ClaimCause, HeldDevices, RequestsCause
+from dractl.explain.reasons.cross_object import PodsNotCreated
 from dractl.explain.reasons.limits import ClassMissing
 from dractl.explain.reasons.misfits import format_expression
 from dractl.model.abbreviation import abbreviate
@@ -72,6 +73,14 @@ def describe_obstacles(
     )
 
 
+def _first_of(causes: Sequence[Cause]) -> Sequence[Cause]:
+    """Return the first cause. That pods are refused is no answer to a demand if there is another,
+    since it comes first whatever the demand is.
+    """
+    others = [cause for cause in causes if not isinstance(cause, PodsNotCreated)]
+    return (others or causes)[:1]
+
+
 def _causes_of(
     oracle: Oracle, case: Case, nearest: NodeObstacles, demand: Demand, *, lasts: bool
 ) -> tuple[Cause, ...]:
@@ -93,7 +102,7 @@ def _causes_of(
         )
         for each in constraints or (demand,)
     ]
-    causes = (_rename_claims(cause, i.case, case) for i in alone for cause in i.causes[:1])
+    causes = (_rename_claims(cause, i.case, case) for i in alone for cause in _first_of(i.causes))
     return tuple(dict.fromkeys(_keep_existing_classes(case, cause) for cause in causes))
 
 

@@ -36,6 +36,8 @@ _CONTEXT_CONSTRAINT = "unable to validate against any security context constrain
 _LIMIT = re.compile(r"(maximum|minimum) (\S+) usage per (\w+) is ([^,\s]+)")
 _SILENT_WEBHOOK = re.compile(r'failed calling webhook "([^"]+)"')
 _WEBHOOK_DENIAL = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
+# kubernetes pkg/apis/core/validation/validation.go validatePodResourceClaimSource
+_UNSET_SOURCE = re.compile(r"spec\.resourceClaims\[\d+\]: .*must specify one of", re.DOTALL)
 _QUOTA = re.compile(r"exceeded quota: ([^,\s]+), requested: (.*?), used: .*?, limited: (\S+)")
 
 
@@ -484,6 +486,16 @@ class PodsNotCreated(Cause, frozen=True, kw_only=True):
                 f" {exceeded[2]}; limited: {exceeded[3]})",
                 quote_command("kubectl edit resourcequota {} -n {}", exceeded[1], asked.namespace),
             )
+        if _UNSET_SOURCE.search(self.event):
+            yield NextStep(
+                "give each entry of spec.resourceClaims a resourceClaimName or a"
+                f" resourceClaimTemplateName where {self.owner} is written, in the entry itself and"
+                " not below source, which is read no more since 1.31",
+                quote_command(
+                    "kubectl get resourceclaims,resourceclaimtemplates -n {}", asked.namespace
+                ),
+            )
+            return
         steps = tuple(self._admission_steps(asked.namespace))
         yield from steps
         if not account and exceeded is None and not steps:

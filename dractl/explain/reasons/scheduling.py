@@ -68,6 +68,10 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
     """True if the claim was created after the pod."""
     unused: tuple[str, ...] = ()
     """Claims with the same requests that have no owner and that no pod names."""
+    gate: str = ""
+    """The feature gate without which kube-scheduler ignores claims, if the node's release has it
+    off by default.
+    """
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.unused}
@@ -85,6 +89,13 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.gate:
+            yield NextStep(
+                f"see whether kube-scheduler and kube-controller-manager run with --feature-gates="
+                f"{self.gate}=true: it is off by default in this release, and without it they take"
+                " no notice of claims",
+                "kubectl get pods -n kube-system -o yaml",
+            )
         yield NextStep(
             "recreate the pod: the scheduler then allocates the claim as it is now",
             quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
