@@ -256,7 +256,13 @@ def _termination_cause(placed: PlacedPod) -> Cause | None:
             missing=_find_missing_devices(placed, failed_container),
             os_image=placed.os_image,
         )
-    return running.Failed(nodes=nodes, why=why)
+    resource = pod.reason.removeprefix("OutOf")
+    return running.Failed(
+        nodes=nodes,
+        why=why,
+        resource=resource if resource in pod.extended_claim_resources else "",
+        claim=pod.extended_claim_name,
+    )
 
 
 def _foreign_finalizers(pod: Pod) -> tuple[str, ...]:
@@ -816,10 +822,14 @@ def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
 def make_notes(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
     """Yield further notes on a pod on its node.
 
-    They are about a container that failed before, a driver that is gone, and the time that a driver
-    may take to answer.
+    They are about what has ended the pod, a container that failed before, a driver that is gone,
+    and the time that a driver may take to answer.
     """
     pod = placed.pod
+    evictions = [event for event in placed.events if event.reason in END_REASONS]
+    if pod.deletion_timestamp and evictions:
+        event = evictions[-1]
+        yield f"the pod was not deleted by hand: event {event.reason} ({event.message})"
     if cause is None and pod.phase == "Running":
         for container in pod.container_statuses:
             if (

@@ -394,6 +394,12 @@ class Pod(View):
         """The claim that the scheduler has made for the pod's extended resources, "" if none."""
         return text_at(self.status, "extendedResourceClaimStatus", "resourceClaimName")
 
+    @property
+    def extended_claim_resources(self) -> frozenset[str]:
+        """The extended resources whose devices that claim has."""
+        mappings = maps_at(self.status, "extendedResourceClaimStatus", "requestMappings")
+        return frozenset(text_at(mapping, "resourceName") for mapping in mappings)
+
     @cached_property
     def claim_names(self) -> frozenset[str]:
         """The names of all claims that the pod refers to, in its spec or its status."""

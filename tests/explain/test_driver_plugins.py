@@ -1040,3 +1040,38 @@ def test_scheduler_without_the_gate_of_claims_is_thought_of(
     )
     assert answer.reasons[0].code == "claim-replaced"
     assert ("DynamicResourceAllocation=true" in answer.next[0].text) is is_optional
+
+
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_kubelet_that_counts_an_extended_resource_of_a_claim_is_updated(is_mapped: bool) -> None:
+    """kubernetes/kubernetes#135725: a device plugin was removed, and its capacity 0 remains."""
+    mapping = {"containerName": "main", "resourceName": "x.io/gpu", "requestName": "r"}
+    extended = {"resourceClaimName": "c", "requestMappings": [mapping] if is_mapped else []}
+    status = {
+        "phase": "Failed",
+        "reason": "OutOfx.io/gpu",
+        "message": "Node didn't have enough resource: x.io/gpu, requested: 1, used: 0, capacity: 0",
+        "extendedResourceClaimStatus": extended,
+    }
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        claim("c", request("r", "gpu"), status=allocation("node-1", (UNKNOWN, "gpu-0"), pod="p")),
+        node("node-1"),
+        slice_of(UNKNOWN, "node-1", device("gpu-0")),
+        pod("p", metadata={"uid": "p"}, spec={"nodeName": "node-1"}, status=status),
+    )
+    assert answer.headline.startswith("failed on node-1: OutOfx.io/gpu")
+    assert ("claim c provides x.io/gpu" in answer.headline) is is_mapped
+    assert ("DRAExtendedResource" in answer.next[0].text) is is_mapped
+
+
+def test_the_eviction_of_a_terminating_pod_is_said() -> None:
+    """kubernetes/kubernetes#141422: a taint ends the pod, and nobody has deleted it."""
+    objects = pod_on_node(UNKNOWN, "Marking for deletion", deletionTimestamp=NOW)
+    objects[3]["reason"] = "DeviceTaintManagerEviction"
+    objects[3]["message"] = "Marking for deletion"
+    answer = explain(*objects, node("node-1"), slice_of(UNKNOWN, "node-1", device("gpu-0")))
+    assert (
+        "the pod was not deleted by hand: event DeviceTaintManagerEviction (Marking for deletion)"
+        in answer.notes
+    )

@@ -831,12 +831,30 @@ class Failed(Cause, frozen=True, kw_only=True):
     page = NotStarted.page
 
     why: str
+    resource: str = ""
+    """The extended resource that the kubelet missed on its node, if a claim provides it."""
+    claim: str = ""
+    """The claim that kube-scheduler has made for the pod's extended resources."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         lead = f"failed on {self.nodes[0]}" if self.nodes else "failed"
-        return f"{lead}: {self.why}" if self.why else lead
+        words = f"{lead}: {self.why}" if self.why else lead
+        if not self.resource:
+            return words
+        return (
+            f"{words}; claim {self.claim} provides {self.resource}, and yet the kubelet counts it"
+            " against the capacity of the node, which only a device plugin sets"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
+        if self.resource:
+            node = self.nodes[0]
+            yield NextStep(
+                f"switch on feature gate DRAExtendedResource in the kubelet of {node}, and update"
+                " it to 1.36 or a patch release with kubernetes/kubernetes#135725; then recreate"
+                " the pod",
+                see_node(node).command,
+            )
         yield _describe(asked)
 
 
