@@ -305,7 +305,9 @@ class Explainer:
         conclusion = put_lasting_first(conclusion, described.lasting)
         is_modelled = not self.options.attempt_notes
         words = read_scheduler_words(diagnosis.case, is_modelled=is_modelled)
-        return apply_scheduler_words(diagnosis.case, conclusion, words), words
+        return apply_scheduler_words(
+            diagnosis.case, conclusion, words, is_modelled=is_modelled
+        ), words
 
     def _find_expected_nodes(
         self, result: InquiryResult, conclusion: Conclusion

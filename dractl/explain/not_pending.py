@@ -95,6 +95,7 @@ def _cause_of_open_claim(
             is_younger=is_younger,
             unused=_find_unused_claims(state, claim),
             gate="" if is_younger else _optional_gate(state, pod),
+            scheduler="" if named.is_default else named.title,
         )
     facts = named.facts if named.allocates is False else None
     return PlacedByHand(

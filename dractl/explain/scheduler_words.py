@@ -13,7 +13,8 @@ def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | N
     """Return kube-scheduler's newest message about the subject, compared with the attempt.
 
     Return None if there is none, or if another scheduler places the pod. ``is_modelled`` is True if
-    the attempt models the cluster's own release.
+    the attempt models the cluster's own release. The schedulers of two releases may word a refusal
+    differently, but no wording explains that one refuses what the other places.
     """
     if case.question.kind != "Pod" or not case.pod.uid:
         return None
@@ -24,7 +25,7 @@ def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | N
     if words is None:
         return None
     is_complete = (
-        is_modelled
+        (is_modelled or case.attempt.fits)
         and case.state.lists_all_nodes
         and not case.state.rights.unread
         and not pods.find_missing_input(case, words.message)
@@ -34,7 +35,7 @@ def read_scheduler_words(case: Case, *, is_modelled: bool) -> SchedulerWords | N
 
 
 def apply_scheduler_words(
-    case: Case, conclusion: Conclusion, words: SchedulerWords | None
+    case: Case, conclusion: Conclusion, words: SchedulerWords | None, *, is_modelled: bool
 ) -> Conclusion:
     """Return a conclusion that does not contradict a newer message of kube-scheduler.
 
@@ -49,7 +50,7 @@ def apply_scheduler_words(
         cause = SchedulerDiffers(
             words=words,
             nodes=tuple(node.name for node in case.attempt.nodes if node.fits),
-            release=case.scheduler.features.release,
+            release=case.scheduler.features.release if is_modelled else "",
         )
         return conclude_from_cause(
             "error" if words.is_failure else "blocked", cause, words.message, conclusion.notes

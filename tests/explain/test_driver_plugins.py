@@ -1075,3 +1075,27 @@ def test_the_eviction_of_a_terminating_pod_is_said() -> None:
         "the pod was not deleted by hand: event DeviceTaintManagerEviction (Marking for deletion)"
         in answer.notes
     )
+
+
+def test_another_scheduler_is_asked_for_an_open_claim() -> None:
+    """volcano-sh/volcano#5119, where the claim is not even allocated."""
+    place = node("node-1")
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ml"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ml", "uid": "p"},
+        "reason": "Scheduled",
+        "source": {"component": "volcano"},
+        "message": "Successfully assigned ml/p to node-1",
+    }
+    spec = {"nodeName": "node-1", "schedulerName": "volcano"}
+    answer = explain(
+        device_class("gpu", f"device.driver == '{UNKNOWN}'"),
+        claim("c", request("r", "gpu")),
+        place,
+        pod("p", USES, metadata={"uid": "p"}, spec=spec),
+        event,
+    )
+    assert answer.reasons[0].code == "claim-replaced"
+    assert "see whether Volcano (spec.schedulerName) is set up to" in answer.next[1].text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.explain import Explainer, Explanation, find_subjects
+from dractl.explain import Explainer, Explanation, Options, find_subjects
 from dractl.report.explain.json import as_json
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.words import MAX_EVENT_BYTES, SchedulerWords, compare_words
@@ -31,7 +31,9 @@ FAILURE = 'running PreBind plugin "DynamicResources": claim c: the server refuse
 OBJECTS = "2026-09-20T09:00:00Z"
 
 
-def explain(message: str, *objects: dict[str, Any], free: bool, **event: Any) -> Explanation:
+def explain(
+    message: str, *objects: dict[str, Any], free: bool, caveats: tuple[str, ...] = (), **event: Any
+) -> Explanation:
     """Explain a pod of a cluster with one GPU, of which kube-scheduler has said a message."""
     reason = event.pop("condition", "Unschedulable")
     condition = {
@@ -75,7 +77,8 @@ def explain(message: str, *objects: dict[str, Any], free: bool, **event: Any) ->
         *objects,
     )
     (question,) = find_subjects(state, "pod/p", None)
-    return Explainer(state, Features.for_release("1.37")).explain(question)
+    options = Options(attempt_notes=caveats)
+    return Explainer(state, Features.for_release("1.37"), options).explain(question)
 
 
 def agrees(answer: Explanation) -> bool | None:
@@ -123,6 +126,17 @@ def test_a_refusal_repeated_for_half_an_hour_is_believed() -> None:
     assert "by the objects it would fit on node-1" in answer.headline
     assert "preemption" not in answer.headline
     assert agrees(answer) is False
+
+
+def test_lasting_refusal_of_an_unmodelled_release_is_believed() -> None:
+    """kubernetes/kubernetes#131662: 1.33 refused claims for more than 16 devices."""
+    caveats = ("dractl has no scheduler of Kubernetes 1.33: this is what that of 1.34 would do",)
+    answer = explain(REFUSAL, free=True, caveats=caveats)
+    assert answer.reasons[0].code == "scheduler-differs"
+    assert "has not tried again" not in answer.headline
+    assert any("a later patch release of Kubernetes fixes it" in s.text for s in answer.next)
+    # The words of two releases about the same refusal may differ.
+    assert agrees(explain("0/1 nodes: other words.", free=False, caveats=caveats)) is None
 
 
 def test_a_single_refusal_may_be_older_than_a_deletion() -> None:

@@ -72,6 +72,8 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
     """The feature gate without which kube-scheduler ignores claims, if the node's release has it
     off by default.
     """
+    scheduler: str = ""
+    """The scheduler that the pod names, unless it is kube-scheduler."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.unused}
@@ -100,6 +102,12 @@ class ClaimReplaced(ClaimCause, frozen=True, kw_only=True):
             "recreate the pod: the scheduler then allocates the claim as it is now",
             quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
         )
+        if self.scheduler:
+            yield NextStep(
+                f"if the claim of the new pod is not allocated either, see whether {self.scheduler}"
+                " (spec.schedulerName) is set up to allocate and reserve claims",
+                quote_command("kubectl get events -n {}", asked.namespace),
+            )
         if self.unused:
             names = [claim.rpartition("/")[2] for claim in self.unused]
             yield NextStep(
@@ -507,7 +515,7 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
 
     words: SchedulerWords
     release: str
-    """The release whose kube-scheduler was modelled."""
+    """The release whose kube-scheduler was modelled; "" if it is not that of the cluster."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": (self.words.message,)}
@@ -532,9 +540,10 @@ class SchedulerDiffers(Cause, frozen=True, kw_only=True):
             " --feature-gates NAME=true",
             "kubectl get --raw /metrics | grep kubernetes_feature_enabled",
         )
+        kubernetes = f"Kubernetes {self.release}" if self.release else "Kubernetes"
         yield NextStep(
-            f"see whether a later patch release of Kubernetes {self.release} fixes it: it may be "
-            "a bug of kube-scheduler",
+            f"see whether a later patch release of {kubernetes} fixes it: it may be a bug of"
+            " kube-scheduler",
             "kubectl version",
         )
 
