@@ -24,7 +24,7 @@ from dractl.model.releases import (
     stage,
 )
 from dractl.objects import Raw
-from dractl.views import Event, Pod
+from dractl.views import Event, Pod, View
 
 _SPECS = {
     "ResourceClaim": (("claim", ("spec",)), ("claim-status", ("status",))),
@@ -126,8 +126,7 @@ def _find_handled_rule(
     if TAINT_RULES in known or stage(TAINT_RULES, release) is None:
         return {}
     for raw in state.objects("DeviceTaintRule").values():
-        conditions = (raw.get("status") or {}).get("conditions") or ()
-        if any(condition.get("type") == _EVICTION for condition in conditions):
+        if _EVICTION in View(raw).conditions:
             proof = GateEvidence(TAINT_RULES, describe(raw), f"condition {_EVICTION}")
             return {TAINT_RULES: proof}
     return {}

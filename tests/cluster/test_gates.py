@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dractl.cluster.gates import find_gates_in, find_shown_gates
 from dractl.model import Target
 from tests.explain.cluster import claim, device, pod, request, slice_of, state_of
@@ -111,3 +113,11 @@ def test_rule_that_nobody_handled_proves_nothing() -> None:
     assert gates_of(handled_rule("Other"), release="1.36") == {}
     assert gates_of(handled_rule("EvictionInProgress"), release="1.34") == {}
     assert gates_of(handled_rule("EvictionInProgress"), release="1.37") == {}
+
+
+@pytest.mark.parametrize(
+    "status", ["text", {"conditions": "text"}, {"conditions": ["text", {"type": 7}]}]
+)
+def test_rule_with_a_broken_status_proves_nothing(status: Any) -> None:
+    rule = {**handled_rule(), "status": status}
+    assert gates_of(rule, release="1.36") == {}
