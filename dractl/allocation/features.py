@@ -243,7 +243,9 @@ def _behaviour(features: Features, variant: Variant) -> Behaviour:
 def _has_bug(features: Features, variant: Variant, bug: Bug) -> bool:
     if not features.keeps_bug(bug.name):
         return False
-    fixed = patch_that_brought(bug.fixed, features.release)
-    if fixed is not None and features.patch is not None and features.patch >= fixed:
+    if variant not in bug.variants:
         return False
-    return bug.first <= features.release <= bug.last and variant in bug.variants
+    fixed = patch_that_brought(bug.fixed, features.release)
+    if fixed is not None and features.patch is not None:
+        return features.patch < fixed
+    return bug.first <= features.release <= bug.last

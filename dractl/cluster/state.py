@@ -35,6 +35,7 @@ from dractl.model.paths import (
     maps_at as maps_at,
     text_at as text_at,
 )
+from dractl.model.releases import patch_of
 from dractl.objects import Raw, mapping, text
 from dractl.objects.defaults import set_defaults
 from dractl.topology.machine import Machine
@@ -540,13 +541,20 @@ def _holds_profiles(value: Mapping[str, Any]) -> bool:
 
 
 def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
-    """Return the highest kubelet release of the nodes, such as ``1.36``; None if unknown."""
+    """Return the highest kubelet release of the nodes with its patch, such as ``1.36.3``, or
+    ``1.36`` if the patch is unknown; None if no release is known.
+    """
     releases = []
     for node in nodes:
-        major, minor, *_ = (*Node(node).kubelet_version.removeprefix("v").split("."), "")
+        version = Node(node).kubelet_version
+        major, minor, *_ = (*version.removeprefix("v").split("."), "")
         if major.isdigit() and minor.isdigit():
-            releases.append((int(major), int(minor)))
-    return "{}.{}".format(*max(releases)) if releases else None
+            patch = patch_of(version)
+            releases.append((int(major), int(minor), -1 if patch is None else patch))
+    if not releases:
+        return None
+    *release, patch = max(releases)
+    return ".".join(map(str, release if patch < 0 else (*release, patch)))
 
 
 def describe(value: Raw) -> str:

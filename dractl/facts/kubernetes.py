@@ -105,7 +105,8 @@ class ReleaseChange(Struct, frozen=True, forbid_unknown_fields=True):
 class Bug(Struct, frozen=True, forbid_unknown_fields=True):
     """A bug of released allocators that can change a verdict. ``name`` identifies it in the code,
     and ``issue`` is its number in kubernetes/kubernetes. The releases from ``first`` to ``last``
-    have the bug; ``fixed`` has, for some of them, the first patch release without it.
+    have the bug; ``fixed`` has, for some of them, the first patch release without it. A patch
+    release after ``last`` in ``fixed`` says that the earlier ones of its release have the bug, too.
     """
 
     name: str
@@ -116,6 +117,14 @@ class Bug(Struct, frozen=True, forbid_unknown_fields=True):
     issue: str = ""
     fixed: tuple[str, ...] = ()
     read: str = ""
+
+    @property
+    def releases(self) -> str:
+        """The releases with the bug, such as ``1.34 to 1.35, and in 1.36 before 1.36.3``."""
+        patched = {fixed.rpartition(".")[0]: fixed for fixed in self.fixed}
+        later = {release: fixed for release, fixed in patched.items() if release > self.last}
+        also = "".join(f", and in {release} before {fixed}" for release, fixed in later.items())
+        return f"{self.first} to {self.last}{also}"
 
     @property
     def url(self) -> str:

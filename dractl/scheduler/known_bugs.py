@@ -92,10 +92,11 @@ def _decide(bugs: Sequence[Bug], attempt_without: Callable[[frozenset[str]], Att
 
 def _first_release_without(bug: Bug, release: str) -> str:
     """Return the first patch of ``release`` that fixes a bug; if there is none, the first later
-    release without the bug.
+    release, or patch of it, without the bug.
     """
-    patch = next((fixed for fixed in bug.fixed if fixed.rpartition(".")[0] == release), "")
-    return patch or next((one for one in RELEASES if one > bug.last), "")
+    patches = {fixed.rpartition(".")[0]: fixed for fixed in bug.fixed}
+    later = next((one for one in RELEASES if one > bug.last), "")
+    return patches.get(release) or patches.get(later, later)
 
 
 def _concerns(scheduler: Scheduler, bug: Bug, claims: Sequence[PodClaim]) -> bool:

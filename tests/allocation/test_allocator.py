@@ -516,6 +516,27 @@ def test_a_bug_ends_with_a_patch_release(version: str, has: bool) -> None:
     assert ("pool-name-key" in behaviour.bugs) is has
 
 
+@pytest.mark.parametrize(
+    ("bug", "version", "has"),
+    [
+        ("rollback-leaks", "v1.36.2", True),
+        ("rollback-leaks", "v1.36.3", False),
+        ("rollback-leaks", "1.36", False),
+        ("rollback-leaks", "v1.35.9", True),
+        ("all-with-counters", "v1.36.1", True),
+        ("all-with-counters", "v1.36.2", False),
+        ("all-with-counters", "1.36", False),
+    ],
+)
+def test_early_patches_keep_a_bug_of_the_release_before(bug: str, version: str, has: bool) -> None:
+    """kubernetes/kubernetes#140436 and kubernetes/kubernetes#138882: k8s.io/
+    dynamic-resource-allocation v0.36.3 has rollbackDevice, v0.36.2 the pool of a device of All.
+    """
+    behaviour = Features.for_release(version).behaviour
+    assert behaviour is not None
+    assert (bug in behaviour.bugs) is has
+
+
 def test_lists_are_not_compared_in_1_36() -> None:
     """AllocatorFeatures of 1.36 leaves the gate out; CEL gets it."""
     features = Features.for_release("1.36", {"DRAListTypeAttributes": True})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dractl.allocation import Features
+from dractl.cluster.state import ClusterState
 from dractl.explain import Explainer, Explanation, find_subjects
+from dractl.manifests import load
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -19,6 +22,9 @@ from tests.explain.cluster import (
     slice_of,
     state_of,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DRIVER = "gpu.example.com"
 DEVICES = slice_of(DRIVER, "node-1", device("gpu-0"), device("gpu-1"))
@@ -240,3 +246,31 @@ def test_toleration_that_the_allocation_lacks_is_named(carries: bool) -> None:
     lacks = any("its allocation lacks the toleration" in note for note in answer.notes)
     assert lacks is not carries
     assert not any("only if it names effect NoExecute" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(("kubelet", "is_named"), [("v1.36.2-eks-1", True), ("v1.36.3", False)])
+def test_patch_of_the_kubelets_decides_about_a_bug(
+    kubelet: str, is_named: bool, tmp_path: Path
+) -> None:
+    """kubernetes/kubernetes#140436"""
+    taint = {"key": "example.com/broken", "effect": "NoSchedule"}
+    devices = [device("gpu-0", taints=[taint]), device("gpu-1")]
+    for part in devices:
+        part["consumesCounters"] = [{"counterSet": "set", "counters": {"m": {"value": "4"}}}]
+    parts = slice_of(DRIVER, "node-1", *devices, resourceSliceCount=2)
+    counters = slice_of(DRIVER, "node-1", resourceSliceCount=2)
+    counters["metadata"]["name"] = "counters"
+    del counters["spec"]["devices"]
+    counters["spec"]["sharedCounters"] = [{"name": "set", "counters": {"m": {"value": "4"}}}]
+    entry = {"name": "g", "resourceClaimName": "g"}
+    stuck = (claim("g", request("r", "gpu")), pod("p", entry))
+    objects = (GPU, parts, counters, node_of(kubelet), *stuck)
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
+    state = ClusterState.from_documents(load([str(tmp_path)], relevant_only=False).documents)
+    assert state.release is not None
+    (question,) = find_subjects(state, "pod/p", "ml")
+    answer = Explainer(state, Features.for_release(state.release)).explain(question)
+    assert ("kubernetes#140436" in str(answer.reasons)) is is_named
+    assert ("fits on node-1" in answer.headline) is not is_named

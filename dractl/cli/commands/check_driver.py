@@ -200,7 +200,10 @@ def command(
 def _find_release(subject: Subject) -> str | None:
     """Return the release of the cluster's kubelets, if dractl knows it."""
     release = subject.cluster.state.release if subject.cluster is not None else None
-    return release if release in RELEASES else None
+    return next(
+        (one for one in RELEASES if release is not None and f"{release}.".startswith(f"{one}.")),
+        None,
+    )
 
 
 class _Output(Struct, frozen=True):

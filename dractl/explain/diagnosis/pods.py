@@ -44,8 +44,7 @@ def find_upstream_bug(case: Case) -> Cause | None:
         pod_claim=claims[0].name or None if claims else None,
         claim=claims[0].full_name if claims else None,
         effect=(
-            f"{bug.effect[0].lower()}{bug.effect[1:].rstrip('.')} in Kubernetes {bug.first} to"
-            f" {bug.last}"
+            f"{bug.effect[0].lower()}{bug.effect[1:].rstrip('.')} in Kubernetes {bug.releases}"
         ),
         fits_without=True,
         issue=f"kubernetes#{bug.issue}" if bug.issue else None,
