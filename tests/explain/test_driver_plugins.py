@@ -1099,3 +1099,53 @@ def test_another_scheduler_is_asked_for_an_open_claim() -> None:
     )
     assert answer.reasons[0].code == "claim-replaced"
     assert "see whether Volcano (spec.schedulerName) is set up to" in answer.next[1].text
+
+
+@pytest.mark.parametrize("newest", ["FailedMount", "Pulling"])
+def test_plugin_whose_volume_cannot_be_mounted_is_not_waited_for(newest: str) -> None:
+    """kubernetes-sigs/dra-driver-cpu#255: a host path of the plug-in that the node lacks."""
+    message = "MountVolume.SetUp failed: hostPath type check failed: /k/plugins is not a directory"
+    starting = plugin_pod(
+        "nvidia", "gpu-1", {"state": {"waiting": {"reason": "ContainerCreating"}}}
+    )
+    about = {"kind": "Pod", "name": starting["metadata"]["name"], "namespace": "drivers"}
+    events = [
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": reason, "namespace": "drivers"},
+            "involvedObject": about,
+            "reason": reason,
+            "lastTimestamp": time,
+            "message": message,
+        }
+        for reason, time in (("FailedMount", "2026-09-20T09:50:00Z"), (newest, NOW))
+    ]
+    answer = explain(
+        *pod_and_claim(NVIDIA), equipped_node("gpu-1"), NVIDIA_PLUGINS, starting, *events
+    )
+    is_named = newest == "FailedMount"
+    assert (f"cannot start on gpu-1: FailedMount: {message}" in answer.headline) is is_named
+    assert answer.next[0].text.startswith("see what pod" if is_named else "wait until pod")
+
+
+@pytest.mark.parametrize(
+    ("message", "step"),
+    [
+        ('err="driver failed to start: context deadline exceeded"', "see why the kubelet of gpu-1"),
+        ("Error: unable to get checkpoint: checkpoint is corrupted", "end the pods on gpu-1"),
+    ],
+)
+def test_last_words_of_a_crashing_plugin_lead_to_a_step(message: str, step: str) -> None:
+    """kubernetes-sigs/dra-driver-cpu#231 and kubernetes-sigs/dra-driver-nvidia-gpu#1100"""
+    crashing = plugin_pod(
+        "nvidia",
+        "gpu-1",
+        {
+            "restartCount": 9,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+            "lastState": {"terminated": {"exitCode": 1, "message": message}},
+        },
+    )
+    answer = explain(*pod_and_claim(NVIDIA), equipped_node("gpu-1"), NVIDIA_PLUGINS, crashing)
+    assert answer.next[0].text.startswith(step)

@@ -14,6 +14,7 @@ from dractl.cluster.driver_workloads import (
 from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import newest_refusal
 from dractl.explain.reasons.drivers import (
+    MAX_MESSAGE_CHARS,
     DaemonSetRuns,
     DeploymentRefused,
     DomainState,
@@ -50,6 +51,8 @@ YOUNG_NODE_SECONDS = 900
 """The age up to which a node counts as new: its drivers may still be starting."""
 SLOW_START_SECONDS = 300
 """The time after which an init container of a plug-in is no longer expected to end by itself."""
+_START_FAILURES = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
+"""Reasons of the kubelet's events about pods of which no container can start."""
 _DAEMON_TAINTS = "node.kubernetes.io/"
 """Taints with this prefix are tolerated by the pods of every DaemonSet, except taints about the
 network (kubernetes pkg/controller/daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations).
@@ -116,8 +119,10 @@ def _state_of_pod(
         now = read_time(state)
         duration = _slow_start_age(waiting, now)
         after = f" after {duration}" if duration else ""
+        failure = _start_failure(state, pod)
         return PluginStarts(
-            is_passing=not duration,
+            is_passing=not (duration or failure),
+            failure=failure,
             driver=driver,
             node=node.key[1],
             pod=name,
@@ -153,6 +158,19 @@ def _fails(container: ContainerStatus) -> bool:
     )
     ended = container.last is not None and container.last.has_failed
     return waits or (ended and not container.is_ready and not container.is_init)
+
+
+def _start_failure(state: ClusterState, pod: Pod) -> str:
+    """Return the kubelet's message if the newest event about a pod says why no container can start;
+    "" for any other event.
+    """
+    if any(one.has_started or one.restarts for one in pod.container_statuses):
+        return ""
+    events = [one for one in state.events_of(pod.key) if one.regarding.uid in ("", pod.uid)]
+    event = max(events, key=attrgetter("last_seen"), default=None)
+    if event is None or event.reason not in _START_FAILURES:
+        return ""
+    return f"{event.reason}: {' '.join(event.message.split())[:MAX_MESSAGE_CHARS]}"
 
 
 def _is_done(container: ContainerStatus) -> bool:

@@ -17,6 +17,12 @@ from dractl.explain.reasons.phrases import Names, Scope
 from dractl.views import ContainerStatus
 
 MAX_MESSAGE_CHARS = 400
+_NOT_REGISTERED_IN_TIME = "driver failed to start: context deadline exceeded"
+"""The last words of dra.cpu and dra.net if the kubelet does not register them in time
+(kubernetes-sigs/dra-driver-cpu pkg/driver/driver.go, cmd/dracpu/app.go).
+"""
+_CORRUPTED = "checkpoint is corrupted"
+"""kubernetes pkg/kubelet/checkpointmanager/errors, which drivers use, too."""
 
 
 class PluginState(Struct, frozen=True, kw_only=True):
@@ -76,6 +82,20 @@ class PluginFails(PluginState, frozen=True, kw_only=True):
                 " the driver has probably written it; the plug-in starts without it",
                 pods_on(self.node),
             )
+        elif _CORRUPTED in self.message:
+            yield NextStep(
+                f"end the pods on {self.node} that use devices of driver {self.driver}, then move"
+                f" the driver's checkpoint away on {self.node}, from its folder in"
+                " /var/lib/kubelet/plugins: its content does not match its checksum",
+                pods_on(self.node),
+            )
+        if _NOT_REGISTERED_IN_TIME in self.message:
+            yield NextStep(
+                f"see why the kubelet of {self.node} did not register the driver in time: the"
+                " pod's host paths must be plugins and plugins_registry in the kubelet's"
+                " --root-dir, /var/lib/kubelet unless it is set",
+                quote_command("kubectl get pod {} -n {} -o yaml", name, namespace),
+            )
         yield NextStep(
             f"read the log of pod {name}: driver {self.driver} serves {self.node} when it runs",
             quote_command(
@@ -111,13 +131,27 @@ class PluginStarts(PluginState, frozen=True, kw_only=True):
     """The age of a node that is minutes old, such as ``4m``."""
     slow_container: str = ""
     """An init container that has run for minutes, and probably waits for something."""
+    failure: str = ""
+    """The kubelet's newest message about the pod, if it says why no container can start."""
 
     def clause(self) -> str:
+        if self.failure:
+            return (
+                f"pod {self.pod} of driver {self.driver} cannot start on {self.node}:"
+                f" {self.failure}"
+            )
         new = f"{self.node} is new ({self.node_age} old); " if self.node_age else ""
         return f"{new}pod {self.pod} of driver {self.driver} is still starting, {self.waits_for}"
 
     def steps(self) -> Iterator[NextStep]:
         namespace, _, name = self.pod.partition("/")
+        if self.failure:
+            yield NextStep(
+                f"see what pod {name} lacks on {self.node}, and correct it there or where the"
+                f" driver is installed: driver {self.driver} serves {self.node} when it runs",
+                quote_command("kubectl describe pod {} -n {}", name, namespace),
+            )
+            return
         if self.slow_container:
             yield NextStep(
                 f"read the log of init container {self.slow_container}, which may wait for"
