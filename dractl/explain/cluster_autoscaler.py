@@ -11,6 +11,9 @@ from dractl.explain.answer import ExpectedNode
 from dractl.objects.cluster_autoscaler import CLUSTER_AUTOSCALER, ClusterAutoscaler
 from dractl.views import Pod
 
+CLAIMS_REFUSED = "cannot allocate all claims"
+"""kube-scheduler's words, which the autoscaler repeats."""
+
 
 def judge_cluster_autoscaler(
     state: ClusterState, pod: Pod, settings: ClusterAutoscaler | None, words: ExpectedNode | None
@@ -21,6 +24,7 @@ def judge_cluster_autoscaler(
     limit = (
         (None if settings is None else find_claim_limit(settings))
         or _find_nomination(pod)
+        or _find_empty_groups(state, words)
         or ClaimLimit("unknown", f"dractl does not know the devices of {TITLE}'s node groups", "")
     )
     preemption = _find_preemption(Pod(pod.raw, pod.key, state.objects("PriorityClass")))
@@ -32,6 +36,23 @@ def judge_cluster_autoscaler(
         reasons.append(preemption.reason)
     fix = limit.fix or (preemption.fix if preemption is not None else "")
     return ExpectedNode(CLUSTER_AUTOSCALER, "", verdict, (), "; ".join(reasons), fix or None)
+
+
+def _find_empty_groups(state: ClusterState, words: ExpectedNode | None) -> ClaimLimit | None:
+    """Return the limit of node groups without nodes, if events refuse the claims of a pod and no
+    ResourceSlice has a device.
+
+    The devices of a new node are those of a node of its group; for a group without nodes, the
+    cloud provider has to describe them (kubernetes/autoscaler#7530, kubernetes/autoscaler#7724).
+    """
+    is_refused = words is not None and CLAIMS_REFUSED in words.reason
+    if not is_refused or any(item.spec.devices for item in state.slices):
+        return None
+    reason = (
+        f"{TITLE} takes the devices of a new node from a node of its group; of a group without"
+        " nodes it knows them only if the cloud provider describes them"
+    )
+    return ClaimLimit("never", reason, "keep at least one node in the node group")
 
 
 def _find_nomination(pod: Pod) -> ClaimLimit | None:

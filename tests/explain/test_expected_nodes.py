@@ -19,7 +19,16 @@ from dractl.explain.answer import ExpectedNode
 from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.model import ResourceClaim, decode
 from dractl.views import Pod
-from tests.explain.cluster import claim, device_class, node, pod, request, state_of
+from tests.explain.cluster import (
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    request,
+    slice_of,
+    state_of,
+)
 
 GPU_CLASS = device_class("gpu", 'device.driver == "gpu.nvidia.com"')
 USES_CLAIM = {"name": "gpus", "resourceClaimName": "gpus"}
@@ -217,6 +226,16 @@ def test_limit_of_cluster_autoscaler_stands_beside_its_message() -> None:
     assert "1 cannot allocate all claims" in answer.reason
     assert "expects no devices" in answer.reason
     assert answer.fix == "keep at least one node in the node group"
+
+
+@pytest.mark.parametrize("publishes", [False, True])
+def test_node_group_without_nodes_has_devices_only_of_its_provider(publishes: bool) -> None:
+    """modelplaneai/modelplane#306: a managed autoscaler, whose settings the cluster does not show."""
+    words = event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 cannot allocate all claims")
+    slices = (slice_of("gpu.nvidia.com", "node-1", device("gpu-0")),) if publishes else ()
+    (answer,) = ask(words, *slices)
+    assert (answer.verdict, "a group without nodes" in answer.reason) == ("never", not publishes)
+    assert answer.fix == (None if publishes else "keep at least one node in the node group")
 
 
 def test_node_launched_by_cluster_autoscaler_needs_no_advice() -> None:
