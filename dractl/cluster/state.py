@@ -35,7 +35,7 @@ from dractl.model.paths import (
     maps_at as maps_at,
     text_at as text_at,
 )
-from dractl.model.releases import patch_of
+from dractl.model.releases import RELEASES, patch_of
 from dractl.objects import Raw, mapping, text
 from dractl.objects.defaults import set_defaults
 from dractl.topology.machine import Machine
@@ -541,8 +541,8 @@ def _holds_profiles(value: Mapping[str, Any]) -> bool:
 
 
 def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
-    """Return the highest kubelet release of the nodes with its patch, such as ``1.36.3``, or
-    ``1.36`` if the patch is unknown; None if no release is known.
+    """Return the highest kubelet release of the nodes, such as ``1.36.3``. Without the patch
+    if it, or the release, is not known; None if no node has a release.
     """
     releases = []
     for node in nodes:
@@ -553,8 +553,9 @@ def _kubelet_release(nodes: Iterable[Raw]) -> str | None:
             releases.append((int(major), int(minor), -1 if patch is None else patch))
     if not releases:
         return None
-    *release, patch = max(releases)
-    return ".".join(map(str, release if patch < 0 else (*release, patch)))
+    *numbers, patch = max(releases)
+    release = ".".join(map(str, numbers))
+    return f"{release}.{patch}" if patch >= 0 and release in RELEASES else release
 
 
 def describe(value: Raw) -> str:
