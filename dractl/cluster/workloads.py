@@ -293,7 +293,7 @@ def _kueue_words(state: ClusterState, workload: Workload) -> str:
     """
     for raw in state.objects("Workload").values():
         view = Workload(raw)
-        reserved = view.conditions.get("QuotaReserved", Condition())
+        reserved = view.condition("QuotaReserved")
         is_its_own = any(owner.uid == workload.uid for owner in view.owners)
         if is_its_own and reserved.status == "False" and reserved.message:
             hint = (

@@ -9,10 +9,8 @@ from dractl.autoscaler.cluster_autoscaler import (
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import ExpectedNode
 from dractl.objects.cluster_autoscaler import CLUSTER_AUTOSCALER, ClusterAutoscaler
+from dractl.scheduler.cycle import CANNOT_ALLOCATE
 from dractl.views import Pod
-
-CLAIMS_REFUSED = "cannot allocate all claims"
-"""kube-scheduler's words, which the autoscaler repeats."""
 
 
 def judge_cluster_autoscaler(
@@ -45,7 +43,8 @@ def _find_empty_groups(state: ClusterState, words: ExpectedNode | None) -> Claim
     The devices of a new node are those of a node of its group; for a group without nodes, the
     cloud provider has to describe them (kubernetes/autoscaler#7530, kubernetes/autoscaler#7724).
     """
-    is_refused = words is not None and CLAIMS_REFUSED in words.reason
+    # The autoscaler repeats kube-scheduler's words.
+    is_refused = words is not None and CANNOT_ALLOCATE in words.reason
     if not is_refused or any(item.spec.devices for item in state.slices):
         return None
     reason = (

@@ -18,7 +18,7 @@ from dractl.explain.diagnosis.nodes import allocation_of
 from dractl.explain.reasons.claims import SubjectClaimDeleting
 from dractl.explain.reasons.headline import Headline
 from dractl.explain.reasons.scheduling import ClaimReplaced, PlacedByHand
-from dractl.model.releases import stage
+from dractl.model.releases import find_release, stage
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.extended import find_special_claim
@@ -122,8 +122,8 @@ def _is_placed_by_scheduler(state: ClusterState, pod: Pod) -> bool:
 
 def _optional_gate(state: ClusterState, pod: Pod) -> str:
     """Return the gate of claims if it is off by default in the release of the pod's node."""
-    release = state.node(pod.node_name).kubelet_release
-    reached = stage(_CLAIMS_GATE, release) if release else None
+    release = find_release(state.node(pod.node_name).kubelet_version)
+    reached = None if release is None else stage(_CLAIMS_GATE, release)
     return _CLAIMS_GATE if reached is not None and not reached.default else ""
 
 

@@ -2,6 +2,7 @@
 changes.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 from msgspec import Struct
@@ -119,9 +120,14 @@ class Bug(Struct, frozen=True, forbid_unknown_fields=True):
     read: str = ""
 
     @property
+    def fixed_by_release(self) -> Mapping[str, str]:
+        """``fixed`` by release: ``1.36.3`` of ``1.36``."""
+        return {fixed.rpartition(".")[0]: fixed for fixed in self.fixed}
+
+    @property
     def releases(self) -> str:
         """The releases with the bug, such as ``1.34 to 1.35, and in 1.36 before 1.36.3``."""
-        patched = {fixed.rpartition(".")[0]: fixed for fixed in self.fixed}
+        patched = self.fixed_by_release
         later = {release: fixed for release, fixed in patched.items() if release > self.last}
         also = "".join(f", and in {release} before {fixed}" for release, fixed in later.items())
         return f"{self.first} to {self.last}{also}"

@@ -133,6 +133,15 @@ def caveat(text: str | None) -> str | None:
     )
 
 
+def find_release(text: str) -> str | None:
+    """Return the release that a version names, such as ``1.36`` for ``v1.36.3+k3s1``; None if it is
+    none of :data:`RELEASES`.
+    """
+    minor = _minor(text)
+    release = f"{minor[0]}.{minor[1]}" if minor is not None else None
+    return release if release in RELEASES else None
+
+
 def release_of(text: str) -> str:
     """Return the release that ``text`` names: ``1.36``, ``v1.36.3``, ``v1.36.3+k3s1``; for a later
     one the newest known.

@@ -94,7 +94,7 @@ def _first_release_without(bug: Bug, release: str) -> str:
     """Return the first patch of ``release`` that fixes a bug; if there is none, the first later
     release, or patch of it, without the bug.
     """
-    patches = {fixed.rpartition(".")[0]: fixed for fixed in bug.fixed}
+    patches = bug.fixed_by_release
     later = next((one for one in RELEASES if one > bug.last), "")
     return patches.get(release) or patches.get(later, later)
 

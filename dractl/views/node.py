@@ -76,12 +76,6 @@ class Node(View):
         return text_at(self.status, "nodeInfo", "kubeletVersion")
 
     @property
-    def kubelet_release(self) -> str:
-        """The release of the kubelet, such as ``1.37``; "" if unknown."""
-        match = re.match(r"v(1\.\d+)", self.kubelet_version)
-        return match[1] if match is not None else ""
-
-    @property
     def kubelet_skips_claims(self) -> bool:
         """True if the kubelet stops preparing a pod's claims at the first claim that is already
         prepared (kubernetes pkg/kubelet/cm/dra/manager.go prepareResources before #135919).

@@ -12,6 +12,7 @@ from dractl.model.releases import (
     PREVIEWS,
     caveat,
     fields_dropped_by,
+    find_release,
     gate_remarks,
     has_change,
     is_newer,
@@ -355,3 +356,11 @@ def test_a_gate_is_true_or_false(value: object) -> None:
 def test_a_release_is_a_text() -> None:
     with pytest.raises(UsageError, match=r"not a Kubernetes release: 1\.36"):
         Target.of(1.36)  # type: ignore[arg-type]
+
+
+def test_release_that_dractl_does_not_know_is_none() -> None:
+    assert find_release("v1.36.3+k3s1") == "1.36"
+    assert find_release("1.36") == "1.36"
+    assert find_release("v1.99.0") is None
+    assert find_release("v1.3.6") is None
+    assert find_release("") is None

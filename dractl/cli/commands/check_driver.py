@@ -25,7 +25,7 @@ from dractl.inputs.omissions import omissions
 from dractl.inputs.reading import list_unrendered, read_files
 from dractl.lint.findings import Terms
 from dractl.manifests import Document, Inputs, read_text
-from dractl.model.releases import RELEASES
+from dractl.model.releases import find_release
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import wrap
@@ -200,10 +200,7 @@ def command(
 def _find_release(subject: Subject) -> str | None:
     """Return the release of the cluster's kubelets, if dractl knows it."""
     release = subject.cluster.state.release if subject.cluster is not None else None
-    return next(
-        (one for one in RELEASES if release is not None and f"{release}.".startswith(f"{one}.")),
-        None,
-    )
+    return None if release is None else find_release(release)
 
 
 class _Output(Struct, frozen=True):
