@@ -107,6 +107,19 @@ def test_each_kind_says_how_many_pods_it_wants(
     assert [one.replicas for one in found] == ([] if replicas is None else [replicas])
 
 
+def test_it_is_unknown_how_many_replicas_fit_without_slices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects = [GPU, ONE, workload("Deployment", 4, USES)]
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    main(["explain", "-f", str(path), "deploy/web", "-n", "ml", "--isolated"])
+    text = capsys.readouterr().out
+    assert text.startswith("? deployment ml/web: whether any of the 4 replicas fits is unknown\n")
+    assert "no other order" not in text
+    assert "stops at" not in text
+
+
 def test_existing_pods_are_counted_and_missing_ones_made() -> None:
     held = claim(
         "running-gpu",

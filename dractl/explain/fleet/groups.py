@@ -57,6 +57,7 @@ class Group(Struct, frozen=True):
     minimum: int | None = None
     """The number of pods of a gang that start together or not at all."""
     undecided: bool = False
+    """True if more pods may fit: the search ended early, or devices or claims were not shown."""
     domain: str = ""
     """The topology domain (``key=value``) in which the gang fits, if a constraint keeps its pods
     together.
@@ -222,25 +223,22 @@ def _explain_group(
         for domain, nodes in states.items()
     }
     domain, placement = max(placements.items(), key=lambda item: item[1].fits)
+    reasons, is_unknown = _reasons_for_next_pod(explainer, placement)
+    most = None if is_unknown else placement.max_copies
     return Group(
         name,
         replicas,
         placed,
         placement.fits,
         Pod(placement.pending).name,
-        _reasons_for_next_pod(explainer, placement),
+        reasons,
         None if placement.attempt is None else placement.attempt.message,
-        (
-            None
-            if placement.max_copies is None
-            else placed + min(placement.max_copies.fits, len(pending))
-        ),
-        placement.max_copies is not None
-        and (placement.max_copies.proven or placement.max_copies.fits >= len(pending)),
+        None if most is None else placed + min(most.fits, len(pending)),
+        most is not None and (most.proven or most.fits >= len(pending)),
         placement.order,
         placement.by_alternative,
         minimum_pods,
-        placement.undecided,
+        placement.undecided or is_unknown,
         domain,
         _gang_cause(explainer, pending[0], namespace),
         fabric,
@@ -260,14 +258,17 @@ def _gang_cause(explainer: Explainer, pod: Raw, namespace: str) -> str:
     )
 
 
-def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[Reason, ...]:
-    """Return why the next pod stays pending, in the cluster with the pods that fit.
+def _reasons_for_next_pod(
+    explainer: Explainer, placement: Placement
+) -> tuple[tuple[Reason, ...], bool]:
+    """Return why the next pod stays pending, in the cluster with the pods that fit, and True if it
+    is unknown whether it does.
 
     The cluster lacks all pods after the next one, so a reason about the size of their gang is left
     out.
     """
     if placement.pending is None:
-        return ()
+        return (), False
     pending = Pod(placement.pending)
     metadata = {
         key: value
@@ -279,4 +280,5 @@ def _reasons_for_next_pod(explainer: Explainer, placement: Placement) -> tuple[R
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     explainer_after = Explainer(placement.state, explainer.features, Options(fixes=0))
     explanation = explainer_after.explain(Question("Pod", pending.key, pod), placement.attempt)
-    return tuple(reason for reason in explanation.reasons if reason.code != GangTooSmall.page.code)
+    reasons = (reason for reason in explanation.reasons if reason.code != GangTooSmall.page.code)
+    return tuple(reasons), explanation.verdict == "undecided"

@@ -8,7 +8,7 @@ from dractl.explain.answer import plain
 from dractl.explain.fleet.groups import Group
 from dractl.model.abbreviation import abbreviate
 from dractl.report.canvas import Canvas
-from dractl.report.explain.marks import NO, YES
+from dractl.report.explain.marks import NO, UNKNOWN, YES, Mark
 from dractl.report.plain import printable, wrap
 
 _ORDINALS = (
@@ -32,7 +32,7 @@ def text(groups: Sequence[Group], canvas: Canvas) -> str:
 
 def _paragraph(group: Group, canvas: Canvas) -> str:
     """Return the sentences of a group; mark and title are painted after the lines were measured."""
-    mark = YES if is_good(group) else NO
+    mark = mark_group(group)
     head = f"{mark.text} {title(group)}:"
     painted = f"{mark.paint(canvas)} {canvas.paint(title(group), '1')}:"
     first, *others = sentences(group)
@@ -51,9 +51,13 @@ def title(group: Group) -> str:
     return f"{kind.lower()} {printable(name)}"
 
 
-def is_good(group: Group) -> bool:
-    """Return True if all pods of the group fit, or enough for a gang to start."""
-    return group.starts and (group.complete or group.minimum is not None)
+def mark_group(group: Group) -> Mark:
+    """Return a tick if all pods of the group fit, or enough for a gang to start; a question mark if
+    that is unknown.
+    """
+    if group.starts and (group.complete or group.minimum is not None):
+        return YES
+    return UNKNOWN if group.undecided and not group.waits else NO
 
 
 def sentences(group: Group) -> list[str]:
@@ -70,14 +74,17 @@ def _sentences(group: Group) -> Iterator[str]:
         "pods" if kind in ("PodGroup", "Workload") else "replicas",
     )
     here = f" ({group.placed} on nodes, {group.fits} more)" if group.placed else ""
-    least = "at least " if group.undecided else ""
     together = f" on nodes with {printable(group.domain)}" if group.domain else ""
-    yield f"{least}{reached} of {group.replicas} {unit} fit{together}{here}"
+    if group.undecided and not reached:
+        yield f"whether any of the {group.replicas} {unit} fits{together} is unknown"
+    else:
+        least = "at least " if group.undecided else ""
+        yield f"{least}{reached} of {group.replicas} {unit} fit{together}{here}"
     if group.waits:
         yield printable(group.waits)
     elif group.minimum is not None:
         needs = f"the gang starts with {group.minimum} of them at once"
-        yield f"{needs}, so none starts" if not group.starts else needs
+        yield needs if group.starts or group.undecided else f"{needs}, so none starts"
     if group.across is not None:
         yield from _alignment_sentences(group.across)
     if group.complete:
@@ -85,7 +92,8 @@ def _sentences(group: Group) -> Iterator[str]:
     why = [printable(reason.brief) for reason in group.reasons[:2]] or [
         group.scheduler_message or "no reason known"
     ]
-    yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) stops at: {why[0]}"
+    verb = "is undecided" if group.undecided else "stops at"
+    yield f"the {_ordinal(reached + 1)} ({printable(group.pod)}) {verb}: {why[0]}"
     for other in why[1:]:
         yield f"also: {other}"
     yield from _alternative_sentences(group)

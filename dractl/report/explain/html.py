@@ -16,7 +16,7 @@ from dractl.program import invocation
 from dractl.report.alignment import html as alignment_html, svg as alignment_svg
 from dractl.report.alignment.text import title as alignment_title
 from dractl.report.explain import groups as explain_groups, opening as explain_opening
-from dractl.report.explain.marks import NO, YES, mark_answer
+from dractl.report.explain.marks import NO, mark_answer
 from dractl.report.page import cell, page, prose, table
 from dractl.views import age
 
@@ -98,15 +98,14 @@ def _group(group: Group) -> Iterator[str]:
     on nodes and of further pods that fit.
     """
     sentences = explain_groups.sentences(group)
-    good = explain_groups.is_good(group)
-    mark = YES if good else NO
+    mark = explain_groups.mark_group(group)
     shares = (("on", group.placed, "on nodes"), ("more", group.fits, "more fit"))
     bars = "".join(
         f"<i class={name} style='width:{100 * count / max(group.replicas, 1):.1f}%' "
         f"title='{count} {words}'></i>"
         for name, count, words in shares
     )
-    yield f"<div class='group{'' if good else ' no'}'>"
+    yield f"<div class='group{' no' * (mark == NO)}'>"
     yield f"<p class=verdict><b class={mark.look}>{mark.text}</b> "
     yield f"<b>{escape(explain_groups.title(group))}</b>: {escape(sentences[0])}</p>"
     yield f"<div class=share>{bars}</div>"

@@ -20,14 +20,14 @@ class Mark(Struct, frozen=True):
 
 YES = Mark("✓", "1;32", "good")
 NO = Mark("✗", "1;31", "bad")
-_UNKNOWN = Mark("?", "1;33", "warn")
+UNKNOWN = Mark("?", "1;33", "warn")
 _WAITING = Mark("…", "1;33", "warn")
 
 
 def mark_verdict(verdict: Verdict) -> Mark:
     """Return a tick, a cross, or a question mark if the answer is unknown."""
     if verdict == "undecided":
-        return _UNKNOWN
+        return UNKNOWN
     return YES if verdict in FITS else NO
 
 
