@@ -14,7 +14,16 @@ from msgspec import Struct
 
 from dractl.cel import values as v
 from dractl.cel.ast import Call, Ident, Node
-from dractl.cel.closures import Bounds, Frame, Parts, Rounds, Run, Uncertain, read_constant
+from dractl.cel.closures import (
+    Bounds,
+    Frame,
+    Parts,
+    Rounds,
+    Run,
+    Uncertain,
+    order_checker,
+    read_constant,
+)
 from dractl.cel.functions import kubernetes
 from dractl.cel.values import CelError, Halted, Sum, Timestamp
 from dractl.model import Quantity
@@ -110,6 +119,8 @@ def interval(node: Node, parts: Parts) -> _Reader | None:
     """Return the function that reads the bounds of a sub-expression; None if it has no bounds."""
     if isinstance(node, Ident) and node.name == parts.variable:
         return lambda _, rounds: (rounds[0][rounds[1]], rounds[0][rounds[2] - 1])
+    if isinstance(node, Ident) and node.name in parts.inner:
+        return _read_items(parts.inner[node.name])
     run = parts.constant(node)
     if run is not None:
         return _read_constant(run)
@@ -165,6 +176,18 @@ def _read_constant(run: Run) -> _Reader:
         if type(value) not in _KINDS:
             raise Uncertain
         return value, value
+
+    return read
+
+
+def _read_items(run: Run) -> _Reader:
+    is_sorted = order_checker()
+
+    def read(f: Frame, _: Rounds) -> Interval:
+        items = read_constant(run, f)
+        if not is_sorted(items):
+            raise Uncertain
+        return items[0], items[-1]
 
     return read
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -42,6 +43,10 @@ class Parts(Struct, frozen=True):
     """Returns the closure of a sub-expression that has the same values for all devices, since it
     depends on the variable alone and the loop always has the same items.
     """
+    inner: Mapping[str, Run] = {}
+    """The closures of the items of the loops in the predicate, by variable. The items keep their
+    value during the loop.
+    """
 
 
 class Uncertain(Exception):
@@ -61,6 +66,10 @@ class Decider(Struct, frozen=True):
 
     bounds: Bounds
     regions: Regions | None
+    cost: Callable[[Frame, bool], int] | None = None
+    """Returns the cost that the loops in the predicate add to a round with this result; None if it
+    has no loops.
+    """
 
 
 Elements = Callable[[Frame, list[Any]], Iterable[Any] | None]
@@ -136,6 +145,24 @@ def _evaluate(run: Run, f: Frame) -> _Outcome:
         return _Outcome(run(f), None, f[1])
     except (CelError, Halted) as error:
         return _Outcome(None, error, f[1])
+
+
+def order_checker() -> Callable[[list[Any]], bool]:
+    """Return a function that checks whether a list consists of sorted ints or of sorted strings. It
+    remembers the last list, since a range that is written in the expression is always the same.
+    """
+    last: list[Any] | None = None
+    answer = False
+
+    def is_sorted(items: list[Any]) -> bool:
+        nonlocal last, answer
+        if items is not last:
+            kinds = set(map(type, items))
+            answer = kinds in ({int}, {str}) and all(map(operator.le, items, items[1:]))
+            last = items
+        return answer
+
+    return is_sorted
 
 
 def put(f: Frame, slot: int, value: Any) -> None:

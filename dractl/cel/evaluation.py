@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dractl.cel import invariants, values as v
 from dractl.cel.ast import (
@@ -33,6 +33,7 @@ from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
 from dractl.cel.lines import predicate_regions
 from dractl.cel.loops import Accumulation, Loop, quantify, repeat
+from dractl.cel.nests import Inner, nest_decider
 from dractl.cel.values import NONE, CelError, Optional, TypeValue, Uint
 from dractl.model import Quantity, Version
 
@@ -101,6 +102,8 @@ class _Round(Struct, frozen=True):
     """The condition to continue the loop; None if it is always true, or part of the step."""
     step: Run
     decider: Decider | None
+    idle: bool = False
+    """The decided result with which a round leaves the accumulator unchanged."""
     elements: Elements | None = None
     """Computes the elements that all rounds append; None if rounds do anything else."""
 
@@ -565,6 +568,7 @@ class _Builder:
                 body.result,
                 settles,
                 each.decider,
+                each.idle,
                 each.elements,
             ),
         )
@@ -595,38 +599,59 @@ class _Builder:
 
     def _round(self, node: Comprehension, predicate: Node | None, parts: Parts | None) -> _Round:
         change = predicate or self._change(node)
-        decider = _decider(change, parts) if change is not None and parts else None
+        decider = self._decider(change, parts, ()) if change is not None and parts else None
         if predicate is not None:
             return _Round(None, self.build(predicate), decider)
         step, always = self._step(node), _has_value(node.condition, True)
         added = _find_element(node.step, node.accumulator) if always else None
         elements = int_elements(added, parts) if added is not None and parts else None
-        return _Round(None if always else self.build(node.condition), step, decider, elements)
+        condition = None if always else self.build(node.condition)
+        return _Round(condition, step, decider, _is_all(node), elements)
 
     def _change(self, node: Comprehension) -> Node | None:
-        """Return the condition without which a round has no effect, as in filter and exists_one;
-        None if there is none, or if it contains a loop.
+        """Return the condition that decides whether a round has an effect, as in filter and
+        exists_one; None if there is none.
         """
-        if not (_has_value(node.condition, True) and _may_keep(node)):
+        if _has_value(node.condition, True) and _may_keep(node):
+            return node.step.children()[0]
+        return None if self._settles(node) else _predicate(node)
+
+    def _decider(self, node: Node, parts: Parts, loops: tuple[Inner, ...]) -> Decider | None:
+        """Return the decider of the predicate of ``loops``, which may be another such loop."""
+        if not self.dependencies[id(node)].loops:
+            return nest_decider(node, parts, loops) if loops else _decider(node, parts)
+        inner = _predicate(node)
+        if (
+            inner is None
+            or not isinstance(node, Comprehension)
+            or node.second
+            or self.dependencies[id(node.range)].loops
+            or node.variable in (parts.variable, *parts.inner)
+        ):
             return None
-        condition = node.step.children()[0]
-        return None if self.dependencies[id(condition)].loops else condition
+        items = parts.constant(node.range)
+        if items is None:
+            return None
+        weight = _weight(node.condition) + _weight(node.step)
+        loop = Inner(items, weight, not _is_all(node))
+        _, decider = self._build_in_scope(
+            (node.variable,),
+            "value",
+            self.scope[parts.variable].level + 1,
+            lambda: self._decider(
+                inner,
+                structs.replace(parts, inner={**parts.inner, node.variable: items}),
+                (*loops, loop),
+            ),
+        )
+        return decider
 
     def _flat_predicate(self, node: Comprehension) -> Node | None:
         """Return the predicate of ``all`` or ``exists``; None if it contains a loop, or if it
         always has the same value.
         """
-        step = node.step
-        if not (
-            isinstance(step, Call)
-            and step.function in ("_&&_", "_||_")
-            and _is_variable(step.args[0], node.accumulator)
-            and _is_variable(node.result, node.accumulator)
-            and isinstance(node.init, Const)
-            and node.init.value is (step.function == "_&&_")
-        ):
-            return None
-        return None if self.dependencies[id(step)].loops or self._settles(node) else step.args[1]
+        loops = self.dependencies[id(node.step)].loops
+        return None if loops or self._settles(node) else _predicate(node)
 
     def _settles(self, node: Comprehension) -> bool:
         """Return True if every round with the same accumulator has the same result and cost."""
@@ -777,6 +802,27 @@ def _strict(run: Callable[[Any, Any], Any], left: Run, right: Run) -> Run:
 
 def _has_value(node: Node, value: bool) -> bool:
     return isinstance(node, Const) and node.value is value
+
+
+def _predicate(node: Node) -> Node | None:
+    """Return the predicate of ``all`` or ``exists``; None for any other node."""
+    if not isinstance(node, Comprehension):
+        return None
+    step = node.step
+    if not (
+        isinstance(step, Call)
+        and step.function in ("_&&_", "_||_")
+        and _is_variable(step.args[0], node.accumulator)
+        and _is_variable(node.result, node.accumulator)
+        and isinstance(node.init, Const)
+        and node.init.value is (step.function == "_&&_")
+    ):
+        return None
+    return step.args[1]
+
+
+def _is_all(node: Comprehension) -> bool:
+    return _has_value(node.init, True)
 
 
 def _may_keep(node: Comprehension) -> bool:

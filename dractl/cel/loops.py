@@ -4,14 +4,13 @@ other loops.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from dractl.cel import values as v
-from dractl.cel.closures import Decider, Elements, Frame, Run, put
+from dractl.cel.closures import Decider, Elements, Frame, Run, order_checker, put
 from dractl.cel.values import CelError
 
 
@@ -52,9 +51,9 @@ class Accumulation(Struct, frozen=True):
     and cost.
     """
     change: Decider | None
-    """Decides the condition without which a round leaves the accumulator unchanged; None if the
-    rounds must be evaluated one by one.
-    """
+    """Decides a condition; None if the rounds must be evaluated one by one."""
+    idle: bool
+    """The result of that condition with which a round leaves the accumulator unchanged."""
     elements: Elements | None
     """Computes what all rounds add to the accumulator; None if the rounds must be evaluated one by
     one.
@@ -64,8 +63,10 @@ class Accumulation(Struct, frozen=True):
 def repeat(loop: Loop, accumulation: Accumulation) -> Run:
     """Return the closure of a loop."""
     total, elements = accumulation.slot, accumulation.elements
-    is_sorted = _order_checker()
-    parts, advance = _divider(accumulation.change, is_sorted), _stepper(loop, accumulation)
+    is_sorted = order_checker()
+    change, idle, condition = accumulation.change, accumulation.idle, accumulation.condition
+    parts, advance = _divider(change, is_sorted), _stepper(loop, accumulation)
+    cost = None if change is None else change.cost
 
     def run(f: Frame) -> Any:
         items = loop.begin(f)
@@ -75,9 +76,12 @@ def repeat(loop: Loop, accumulation: Accumulation) -> Run:
             _spend(f, len(items) * loop.weight)
             f[total].extend(batch)
             return accumulation.result(f)
-        for rounds, changes in parts(f, items, len(items)):
-            if changes is False:
-                _spend(f, len(rounds) * loop.weight)
+        for rounds, verdict in parts(f, items, len(items)):
+            if verdict is idle:
+                if condition is not None and condition(f) is False:
+                    _spend(f, loop.weight)
+                    break
+                _spend(f, len(rounds) * (loop.weight + (0 if cost is None else cost(f, idle))))
             elif not advance(f, items, rounds):
                 break
         return accumulation.result(f)
@@ -120,7 +124,7 @@ def quantify(loop: Loop, predicate: Run, decisive: bool, decider: Decider | None
     the result ``decisive`` decides the loop, and hides errors of other rounds.
     """
     scan = _scanner(loop, predicate, decisive)
-    parts = _divider(decider, _order_checker())
+    parts = _divider(decider, order_checker())
 
     def run(f: Frame) -> Any:
         items = loop.begin(f)
@@ -208,24 +212,6 @@ def _divider(
             yield range(start, stop), verdict
 
     return divide
-
-
-def _order_checker() -> Callable[[list[Any]], bool]:
-    """Return a function that checks whether a list consists of sorted ints or of sorted strings. It
-    remembers the last list, since a range that is written in the expression is always the same.
-    """
-    last: list[Any] | None = None
-    answer = False
-
-    def is_sorted(items: list[Any]) -> bool:
-        nonlocal last, answer
-        if items is not last:
-            kinds = set(map(type, items))
-            answer = kinds in ({int}, {str}) and all(map(operator.le, items, items[1:]))
-            last = items
-        return answer
-
-    return is_sorted
 
 
 def _spend(f: Frame, cost: int) -> None:

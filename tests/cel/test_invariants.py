@@ -70,6 +70,37 @@ EXPRESSIONS = [
     f"{A}.?index.optMap(i, {RANGE}.all(x, x < i)).orValue(true)",
 ]
 
+# Nests of loops, of which many rounds are decided at once, or must not be
+LONG, INNER = "lists.range(40)", "lists.range(9)"
+NESTS = [
+    f"{LONG}.all(x, {INNER}.all(y, x * y != -1 - {A}.index))",
+    f"{LONG}.all(x, {INNER}.all(y, x * y != 160 + {A}.index))",
+    f"{LONG}.all(x, {INNER}.exists(y, x + y >= {A}.index - 20))",
+    f"{LONG}.all(x, !{INNER}.exists(y, x * y == 1000 + {A}.index))",
+    f"{LONG}.exists(x, {INNER}.all(y, x + y > 40 + {A}.index))",
+    f"{LONG}.exists(x, {INNER}.all(y, x + y + {A}.index < 20))",
+    f"{LONG}.filter(x, {INNER}.exists(y, x + y == {A}.index)).size() == 4",
+    f"{LONG}.exists_one(x, {INNER}.all(y, x + y < 11))",
+    f"{LONG}.all(x, {INNER}.all(y, [1, 2].exists(z, x + y + z < 60 + {A}.index)))",
+    f"{LONG}.all(x, {INNER}.exists(y, [1, 2].all(z, x + y + z < 60 + {A}.index)))",
+    # the result of a loop without items does not depend on its predicate
+    f"{LONG}.exists(x, lists.range({A}.index - 3).all(y, x > 100))",
+    f"{LONG}.all(x, lists.range({A}.index - 3).exists(y, x < 100))",
+    # the innermost variable hides the outer one
+    f"{LONG}.all(x, {INNER}.all(x, x < 9))",
+    f"{LONG}.all(x, {INNER}.all(y, {INNER}.all(x, x + y < 17)))",
+    # neither a list nor a map
+    f"{LONG}.all(x, dyn({A}.index).all(y, x < 100))",
+    f"{LONG}.all(x, {A}.all(y, x < 100))",
+    # an error in one round, which a later round hides or does not hide
+    f"{LONG}.all(x, {INNER}.all(y, x + y < 100 || {A}.missing == 1))",
+    f"{LONG}.exists(x, [0, 9223372036854775807 - {A}.index].all(y, x + y > 0))",
+    f"{LONG}.exists(x, {INNER}.all(y, 1 / (x - {A}.index) == 0 && x + y > 30))",
+    # round 15, the last of those that are evaluated by themselves, decides
+    f"lists.range(32).exists(x, {INNER}.all(y, x == 15 && y < 100 + {A}.index))",
+    f"lists.range(32).all(x, {INNER}.exists(y, x * 100 + y < 1500 - {A}.index * 0))",
+]
+
 # Predicates that are decided for many rounds at once, with errors and overflows between them
 NUMBERS = st.recursive(
     st.sampled_from(
@@ -195,7 +226,7 @@ def plain(text: str, release: str = "1.37") -> Run:
 
 
 @pytest.mark.parametrize("release", ["1.36", "1.37"])
-@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("text", EXPRESSIONS + NESTS)
 def test_results_and_costs_are_those_of_an_evaluation_without_memory(
     text: str, release: str
 ) -> None:
