@@ -38,6 +38,7 @@ from dractl.model.paths import (
 from dractl.model.releases import RELEASES, patch_of
 from dractl.objects import Raw, mapping, text
 from dractl.objects.defaults import set_defaults
+from dractl.properties import cached_property
 from dractl.topology.machine import Machine
 from dractl.views import (
     Claim,
@@ -344,22 +345,22 @@ class ClusterState:
 
     # -- objects as typed views --
 
-    @property
+    @cached_property
     def pods(self) -> Mapping[Key, Pod]:
         """All pods."""
         return _pods(self)
 
-    @property
+    @cached_property
     def nodes(self) -> Mapping[Key, Node]:
         """All nodes."""
         return _nodes(self)
 
-    @property
+    @cached_property
     def claims(self) -> Mapping[Key, Claim]:
         """All ResourceClaims."""
         return _claims(self)
 
-    @property
+    @cached_property
     def events(self) -> Mapping[Key, Event]:
         """All events."""
         return _events(self)

@@ -30,6 +30,7 @@ from dractl.explain.answer import (
     Explanation,
     FixResult,
     SubjectVerdict,
+    When,
     list_pools,
 )
 from dractl.explain.ask import CLAIMS, Question
@@ -257,7 +258,7 @@ class Explainer:
         conclusion = conclude(diagnosis)
         obstacles, described = self._find_obstacles(diagnosis, conclusion)
         conclusion, words = self._finish_conclusion(diagnosis, conclusion, described)
-        fixes = self._find_fixes(diagnosis, conclusion, obstacles)
+        fixes = self._find_fixes(diagnosis, conclusion, obstacles, described.when)
         steps = idle_workload_steps(self.state, result.question) if result.compares else ()
         steps = steps or gang_next_steps(
             result.question, diagnosis.group, conclusion.causes, fixes.fixes
@@ -373,7 +374,7 @@ class Explainer:
     # -- fixes --
 
     def _find_fixes(
-        self, diagnosis: Diagnosis, conclusion: Conclusion, obstacles: Obstacles
+        self, diagnosis: Diagnosis, conclusion: Conclusion, obstacles: Obstacles, when: When | None
     ) -> FixResult:
         """Find changes after which the subject fits and its group starts."""
         findings, group, case = diagnosis.found, diagnosis.group, diagnosis.case
@@ -400,10 +401,10 @@ class Explainer:
             return FixResult(next=corrections(problem))
         gang = None
         if group_object(Pod(question.value)) is not None and question.kind == "Pod":
-            gang = GangContext(self.state, question, self._starts(question))
+            gang, when = GangContext(self.state, question, self._starts(question)), None
         if group.case is not None and conclusion.causes[0] is group.causes[0]:
             case = group.case
-        result = self._search(case, causes, gang, obstacles)
+        result = self._search(case, causes, gang, obstacles, when)
         only_node, stopped = self.options.node, case.question
         fixes = tuple(f for f in result.fixes if only_node is None or only_node in f.nodes)
         if stopped.key != question.key:
@@ -418,6 +419,7 @@ class Explainer:
         causes: tuple[Cause, ...],
         gang: "GangContext | None" = None,
         obstacles: Obstacles = NO_OBSTACLES,
+        when: When | None = None,
     ) -> FixResult:
         if not self.options.fixes:
             return FixResult()
@@ -425,7 +427,7 @@ class Explainer:
         from dractl.explain.fixes.owners import Owners
 
         owners = Owners(self.state, case.question.key, case.question.value)
-        problem = FixProblem(case, causes, owners, gang, obstacles=obstacles)
+        problem = FixProblem(case, causes, owners, gang, obstacles=obstacles, when=when)
         return find_fixes(problem, self.options.fixes, self._explain_after_change)
 
     def _starts(self, question: Question) -> Callable[[ClusterState, Features], bool]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dractl.properties import cached_property
-from dractl.scheduler.bound_pods import BoundPods
+from dractl.scheduler.bound_pods import BoundPod, BoundPods
 from dractl.scheduler.rejection import AntiAffinityConflict, PodAffinityMismatch, Rejection
 from dractl.scheduler.snapshot import NodeInfo
 from dractl.views import Pod
@@ -33,14 +33,17 @@ class PodAffinity:
     # -- PreFilter -------------------------------------------------------------------------------
 
     @cached_property
+    def affinity_matches(self) -> Sequence[BoundPod]:
+        """The pods on nodes that match all affinity terms."""
+        return [entry for entry in self.others.bound_pods if self._matches_affinity(entry.pod)]
+
+    @cached_property
     def affinity_domains(self) -> Mapping[str, frozenset[str]]:
         """The domains with a pod that matches all affinity terms, by topology key.
 
         updateWithAffinityTerms.
         """
-        nodes = [
-            entry.node for entry in self.others.bound_pods if self._matches_affinity(entry.pod)
-        ]
+        nodes = [entry.node for entry in self.affinity_matches]
         keys = {term.topology_key for term in self.pod.pod_affinity}
         return {
             key: frozenset(node.labels[key] for node in nodes if key in node.labels) for key in keys
@@ -74,11 +77,10 @@ class PodAffinity:
                     pods.setdefault((term.topology_key, domain), (position, entry.pod))
         return pods
 
-    @cached_property
+    @property
     def first_affinity_match(self) -> tuple[str, str] | None:
         """The first pod that meets all affinity terms, with its node."""
-        matches = (entry for entry in self.others.bound_pods if self._matches_affinity(entry.pod))
-        return next(((entry.pod.full_name, entry.node.name) for entry in matches), None)
+        return next(((each.pod.full_name, each.node.name) for each in self.affinity_matches), None)
 
     def match_in_other_namespace(self, term: AffinityTerm) -> str | None:
         """Return the first pod that has the labels of a term, but is in a namespace that the term

@@ -135,6 +135,8 @@ def _release_claims(
         for claim in left_claims
     ]
     changes = (*ending.changes, *deletions)
+    if changes and problem.when == "never":
+        return  # with no device held, the subject does not fit either
     consequences = (*ending.deletions, *deletions, *releases)
     is_joint = len(claims) > 1
     slot = FixSlot(Topic.ENDING, ending.owner or str(degree % _MAX_ALTERNATIVES))

@@ -11,6 +11,7 @@ from dractl.allocation import Features, RequestSurvey
 from dractl.cluster.changes import Patch, parse_target, pointer
 from dractl.cluster.state import ClusterState
 from dractl.cluster.workloads import workload_target
+from dractl.explain.answer import When
 from dractl.explain.ask import Question
 from dractl.explain.context import Case
 from dractl.explain.fixes.edits import Operation, Path, append, put, remove
@@ -59,6 +60,8 @@ class FixProblem(Struct, frozen=True):
     """The case before obstacles are lifted. It is set only if ``case`` has lifted obstacles."""
     obstacles: Obstacles = Obstacles()
     """The obstacles between the subject and its nearest nodes."""
+    when: When | None = None
+    """The time when the subject could fit; None if that is not known."""
 
     @property
     def question(self) -> Question:

@@ -30,6 +30,9 @@ from dractl.explain.reasons.misfits import format_expression
 from dractl.model.abbreviation import abbreviate
 from dractl.model.names import RequestRef
 from dractl.objects import Claim, Raw
+from dractl.scheduler.bound_pods import BoundPods
+from dractl.scheduler.pod_affinity import PodAffinity
+from dractl.scheduler.snapshot import snapshot_of
 
 
 class Description(Struct, frozen=True):
@@ -235,7 +238,20 @@ def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
     # once.
     is_one_enough = nearest.nodes and case.question.kind not in CLAIMS
     is_held = (is_one_enough and oracle.fits(idle, nearest.nodes)) or oracle.fits(idle)
+    companions = {} if is_held else _list_companions(trial)
+    if companions:
+        pods = {**idle.state.objects("Pod"), **companions}
+        is_held = oracle.fits(Trial(idle.state.with_kinds({"Pod": pods}), trial.question))
     return "now-held" if is_held else "never"
+
+
+def _list_companions(trial: Trial) -> Mapping[Key, Raw]:
+    """Return the pods on nodes that the subject's required affinity asks for."""
+    question = trial.question
+    if question.kind in CLAIMS or not question.pod.pod_affinity:
+        return {}
+    others = BoundPods(snapshot_of(trial.state), question.pod)
+    return {each.pod.key: each.pod.raw for each in PodAffinity(others).affinity_matches}
 
 
 @derive_from("Pod")

@@ -454,6 +454,19 @@ def test_devices_in_use_are_the_obstacle_where_an_idle_node_would_do() -> None:
     assert (kinds(answer), answer.when) == (["device-in-use"], "now-held")
 
 
+@pytest.mark.parametrize("app", ["cache", "other"])
+def test_pods_that_affinity_asks_for_stay_on_an_idle_node(app: str) -> None:
+    """An idle node has no holder, and still has the pod beside which the subject has to run."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    required = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    cache = pod("cache", spec={"nodeName": "a"}, metadata={"labels": {"app": "cache"}})
+    held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    objects = (CLASS, *machine("a"), *held, cache)
+    subject = pod("p", USES, spec={"affinity": required})
+    answer = explain(*objects, claim("c", request("r", "gpu")), subject)
+    assert answer.when == ("now-held" if app == "cache" else "never")
+
+
 def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
     """Whoever ended the holder would have ended it for nothing."""
     roots = {f"gpu-{n}": f"pci0000:{n}0" for n in range(4)}
