@@ -174,9 +174,9 @@ def _render_matrix(matrix: Matrix, cluster: Cluster, output: str, printing: Prin
 def _render_text(comparisons: Sequence[ByMachine], release: str, printing: Printing) -> str:
     """Render the tables; with -v, also the explanation for each machine that does not serve."""
     verbose, to_file = printing.verbose, printing.to_file
-    out = sys.stdout
+    is_wrapped = sys.stdout.isatty() and not to_file
     canvas = terminal.canvas(to_file=to_file, most=120)
-    text = explain_machines.to_text(comparisons, canvas, release, cut=out.isatty() and not to_file)
+    text = explain_machines.to_text(comparisons, canvas, release, wraps=is_wrapped)
     if not verbose:
         if any(
             not answer.explanation.fits

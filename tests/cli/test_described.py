@@ -233,6 +233,46 @@ def test_copies_that_share_a_claim_are_not_counted(
     assert "copies" not in machine
 
 
+def test_what_the_scheduler_said_of_other_nodes_does_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen on a cluster: no machine served a pod whose condition said that no node did."""
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/3 nodes are available: 3 cannot allocate all claims.",
+        "lastTransitionTime": "2026-11-30T07:02:57Z",
+    }
+    waiting = pod(
+        "p",
+        {"name": "d", "resourceClaimName": "train"},
+        status={"phase": "Pending", "conditions": [condition]},
+    )
+    path = tmp_path / "pod.yaml"
+    path.write_text(f"{CLAIM}---\n{json.dumps(waiting)}\n")
+    assert explain(str(path), "pod/p", "-n", "ml", "--hardware", "p5.48xlarge,g6.xlarge") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"✓ p5.48xlarge +fits", out)
+    assert "1 of 2 machines can serve it" in out
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_terminal_shows_the_whole_reason(
+    claim: str, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explain(claim, "--hardware", MACHINES)
+    whole = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    explain(claim, "--hardware", MACHINES)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+    assert sorted(shown.split()) == sorted(whole.replace("DETAIL" * (width < 80), "").split())
+
+
 def test_no_machine_serves_it(claim: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(claim, "--hardware", "p4d.24xlarge") == 1
     assert explain(claim, "--hardware", "p4d.24xlarge", "--exit-zero") == 0

@@ -256,12 +256,14 @@ def ask_autoscaler(
 def make_pending(state: ClusterState, questions: Sequence[Question]) -> ClusterState:
     """Return the state in which the subjects are pending: pods without a node, claims without
     devices. It is ``state`` itself if all subjects are pending already.
+
+    What the scheduler said about a pod is left out, since it spoke of the nodes of the cluster.
     """
     objects: dict[str, dict[Key, Raw]] = {"Pod": {}, "ResourceClaim": {}}
     for question in questions:
         kind, key = question.kind, question.key
         pod = state.pod(key) if kind == "Pod" else Pod(None)
-        if pod.node_name:
+        if pod.node_name or pod.conditions:
             spec = {name: value for name, value in pod.spec.items() if name != "nodeName"}
             claim_statuses = pod.status.get("resourceClaimStatuses", [])
             status = {"phase": "Pending", "resourceClaimStatuses": claim_statuses}

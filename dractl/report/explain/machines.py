@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from dractl.cluster.coverage import Unread
 from dractl.cluster.origin import NO_ORIGIN, Origin
@@ -19,10 +20,13 @@ from dractl.report.canvas import Canvas
 from dractl.report.capacity.fit_json import free_devices_json
 from dractl.report.explain.json import as_json
 from dractl.report.explain.marks import mark_verdict
-from dractl.report.plain import plural, printable
+from dractl.report.plain import plural, printable, wrap
 
 SCHEMA = "dractl/explain-machines/v1"
 _NAMED = 6  # maximum number of machines in one line
+_WIDEST_TABLE = 100_000  # columns, so that no line of a file or a pipe is wrapped
+_NARROWEST_DETAIL = 30  # columns beside the machine; where fewer are left, the detail is below it
+_INDENT = 4  # columns before a detail below its machine
 
 
 def to_json(
@@ -71,16 +75,18 @@ def _machine(answer: MachineAnswer) -> dict[str, Any]:
 
 
 def to_text(
-    comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, cut: bool = False
+    comparisons: Sequence[ByMachine], canvas: Canvas, release: str, *, wraps: bool = False
 ) -> str:
-    """Return a table for each subject, with one line for each machine. With ``cut``, no line is
-    wider than the canvas.
+    """Return a table for each subject, with one row for each machine. With ``wraps``, details and
+    sentences continue on further lines where the canvas ends.
     """
-    tables = ["\n".join(_table(comparison, canvas, release, cut=cut)) for comparison in comparisons]
+    if not wraps:
+        canvas = replace(canvas, width=_WIDEST_TABLE)
+    tables = ["\n".join(_table(comparison, canvas, release)) for comparison in comparisons]
     return canvas.plain("\n\n".join(tables)) + "\n"
 
 
-def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) -> Iterator[str]:
+def _table(comparison: ByMachine, canvas: Canvas, release: str) -> Iterator[str]:
     rows = [
         (answer.machine, _code(answer.explanation), answer.explanation)
         for answer in comparison.answers
@@ -88,18 +94,20 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     wide = max(len("MACHINE"), *(len(machine) for machine, _, _ in rows))
     coded = max(len("RESULT"), *(len(code) for _, code, _ in rows))
     judged = _verdict_column(comparison.answers)
-    room = canvas.width - wide - coded - 6 - (len(judged[0]) if judged else 0)
+    margin = wide + coded + 6 + (len(judged[0]) if judged else 0)
+    is_beside = canvas.width - margin >= _NARROWEST_DETAIL
     yield canvas.paint(comparison.answers[0].explanation.subject.title, "1")
-    column = judged[0] if judged else ""
-    yield canvas.paint(f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  {column}DETAIL", "1")
+    column, heading = judged[0] if judged else "", "DETAIL" if is_beside else ""
+    head = f"  {'MACHINE':<{wide}}  {'RESULT':<{coded}}  {column}{heading}"
+    yield canvas.paint(head.rstrip(), "1")
     for number, (machine, code, answer) in enumerate(rows):
         mark = mark_verdict(answer.verdict).paint(canvas)
-        detail = _detail(answer)
         column = judged[number + 1] if judged else ""
-        yield (
-            f"{mark} {machine:<{wide}}  {code:<{coded}}  {column}"
-            f"{canvas.cut(detail, room) if cut else detail}"
-        ).rstrip()
+        row = f"{mark} {machine:<{wide}}  {code:<{coded}}  {column}"
+        indent = " " * (margin if is_beside else _INDENT)
+        first, *others = wrap(_detail(answer), canvas.width - len(indent))
+        yield f"{row}{first}".rstrip() if is_beside else row.rstrip()
+        yield from (f"{indent}{line}" for line in (others if is_beside else [first, *others]))
     served = sum(answer.fits for _, _, answer in rows)
     unknown = sum(answer.verdict == "undecided" for _, _, answer in rows)
     doubt = f", of {unknown} it is unknown" if unknown else ""
@@ -112,9 +120,12 @@ def _table(comparison: ByMachine, canvas: Canvas, release: str, *, cut: bool) ->
     )
     by = f", by devices: {', '.join(unjudged)} not judged" if unjudged else ""
     counted = f"{served} of {plural(len(rows), 'machine')} can serve it{by}{doubt}"
-    yield f"{counted}; for Kubernetes {release}"
-    yield from _conditions(comparison.answers)
-    yield from _list_stranded(comparison.answers)
+    for sentence in (
+        f"{counted}; for Kubernetes {release}",
+        *_conditions(comparison.answers),
+        *_list_stranded(comparison.answers),
+    ):
+        yield from wrap(sentence, canvas.width, "  ")
     yield from _autoscaler_lines(comparison.answers, canvas)
 
 
@@ -136,13 +147,12 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
     """
     for answer in answers:
         if answer.strands_pod and answer.autoscaler is not None:
-            yield canvas.paint(
-                printable(
-                    f"! {answer.autoscaler.name} would launch {answer.machine}, and the pod would"
-                    f" stay pending on it: {_detail(answer.explanation)}"
-                ),
-                "1;31",
+            sentence = (
+                f"! {answer.autoscaler.name} would launch {answer.machine}, and the pod would"
+                f" stay pending on it: {_detail(answer.explanation)}"
             )
+            for part in wrap(printable(sentence), canvas.width, "  "):
+                yield canvas.paint(part, "1;31")
     reasons: dict[str, list[str]] = {}
     for answer in answers:
         judged = answer.autoscaler
@@ -151,7 +161,8 @@ def _autoscaler_lines(answers: Sequence[MachineAnswer], canvas: Canvas) -> Itera
             line = f"{judged.name} {says} MACHINES: {judged.reason.replace(answer.machine, 'it')}"
             reasons.setdefault(line, []).append(answer.machine)
     for line, machines in reasons.items():
-        yield printable(line.replace("MACHINES", abbreviate(machines, _NAMED)))
+        named = printable(line.replace("MACHINES", abbreviate(machines, _NAMED)))
+        yield from wrap(named, canvas.width, "  ")
 
 
 def _conditions(answers: Sequence[MachineAnswer]) -> Iterator[str]:
