@@ -113,7 +113,9 @@ def remember(run: Run, slot: int, cell: Frame | None) -> Run:
     return recall
 
 
-class _Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True):
+    """The value or the error of a loop, and its cost."""
+
     value: Any
     error: CelError | Halted | None
     cost: int
@@ -125,26 +127,46 @@ def remember_loop(run: Run, slot: int, cell: Frame | None) -> Run:
     """
 
     def recall(f: Frame) -> Any:
-        memory, before = cell or f, f[1]
-        outcome = memory[slot]
-        if outcome is None:
-            f[1] = 0
-            outcome = memory[slot] = _evaluate(run, f)
-        f[1] = before + outcome.cost
-        if f[1] > v.COST_LIMIT:
-            raise v.cost_exceeded()
-        if outcome.error is not None:
-            raise outcome.error.with_traceback(None)
-        return outcome.value
+        memory = cell or f
+        if memory[slot] is None:
+            memory[slot] = _evaluate(run, f)
+        return _repeat_outcome(memory[slot], f)
 
     return recall
 
 
-def _evaluate(run: Run, f: Frame) -> _Outcome:
+def share_loop(run: Run, key: int) -> Run:
+    """Wrap a loop that has one result for a device like :func:`remember_loop`; all closures of the
+    expression that are built with the same key share the result.
+    """
+
+    def recall(f: Frame) -> Any:
+        outcomes = f[0].outcomes
+        if key not in outcomes:
+            outcomes[key] = _evaluate(run, f)
+        return _repeat_outcome(outcomes[key], f)
+
+    return recall
+
+
+def _evaluate(run: Run, f: Frame) -> Outcome:
+    """Evaluate a loop; the cost in the frame stays the same."""
+    before, f[1] = f[1], 0
     try:
-        return _Outcome(run(f), None, f[1])
+        return Outcome(run(f), None, f[1])
     except (CelError, Halted) as error:
-        return _Outcome(None, error, f[1])
+        return Outcome(None, error.with_traceback(None), f[1])
+    finally:
+        f[1] = before
+
+
+def _repeat_outcome(outcome: Outcome, f: Frame) -> Any:
+    f[1] += outcome.cost
+    if f[1] > v.COST_LIMIT:
+        raise v.cost_exceeded()
+    if outcome.error is not None:
+        raise outcome.error.with_traceback(None)
+    return outcome.value
 
 
 def order_checker() -> Callable[[list[Any]], bool]:

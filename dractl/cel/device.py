@@ -42,11 +42,15 @@ _MISSING = object()
 class View:
     """The variables of one evaluation; a part of the device is converted when it is first used."""
 
-    __slots__ = ("_attributes", "_capacity", "device", "driver")
+    __slots__ = ("_attributes", "_capacity", "device", "driver", "outcomes")
 
-    def __init__(self, driver: str, device: DeviceLike) -> None:
+    def __init__(
+        self, driver: str, device: DeviceLike, outcomes: dict[int, Any] | None = None
+    ) -> None:
         self.driver = driver
         self.device = device
+        # The results of loops, which a verdict and its explanation share
+        self.outcomes = {} if outcomes is None else outcomes
         self._attributes: Domains | None = None
         self._capacity: Domains | None = None
 

@@ -27,7 +27,17 @@ from dractl.cel.ast import (
     StructLiteral,
 )
 from dractl.cel.bounds import predicate_bounds
-from dractl.cel.closures import Decider, Elements, Frame, Parts, Run, put, remember, remember_loop
+from dractl.cel.closures import (
+    Decider,
+    Elements,
+    Frame,
+    Parts,
+    Run,
+    put,
+    remember,
+    remember_loop,
+    share_loop,
+)
 from dractl.cel.columns import int_elements
 from dractl.cel.functions import messages, operators
 from dractl.cel.functions.dispatch import dispatcher
@@ -135,7 +145,7 @@ class _Builder:
             return run if id(node) in self.hidden else self.observer.observe(node, run)
         level = self._level(node)
         if level >= self.ceiling or isinstance(node, (Const, Ident)):
-            return self._plain(node)
+            return self._share(node, self._plain(node))
         outer, self.ceiling = self.ceiling, level
         run = self._plain(node)
         self.ceiling = outer
@@ -146,6 +156,13 @@ class _Builder:
         # The slot belongs to the loop whose variables have the next level
         self.remembered[level - invariants.DEVICE_LEVEL].append(slot)
         return recall(run, slot, None)
+
+    def _share(self, node: Node, run: Run) -> Run:
+        """Let verdicts and explanations share the result of ``all`` and ``exists``. Other loops may
+        return long lists, which would take much memory.
+        """
+        shared = _predicate(node) is not None and self._level(node) == invariants.DEVICE_LEVEL
+        return share_loop(run, id(node)) if shared else run
 
     def _level(self, node: Node) -> int:
         return self._level_of(self.dependencies[id(node)].names)
@@ -523,7 +540,7 @@ class _Builder:
 
     def _loop_with_observer(self, node: Comprehension) -> Run:
         observer, self.observer = self.observer, None
-        plain = self._loop(node)
+        plain = self._share(node, self._loop(node))
         self.observer = observer
         assert observer is not None
         return observer.observe_loop(self._loop(node), plain)

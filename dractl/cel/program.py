@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from dractl.cel import conditions, decisions, lookups, tautologies, tracing
 from dractl.cel.ast import Checked
+from dractl.cel.closures import Outcome
 from dractl.cel.conditions import Comparison, Excerpt
 from dractl.cel.decisions import Decision
 from dractl.cel.declarations import Declarations
@@ -57,6 +58,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
     """The estimated cost; None if the expression does not compile."""
     checked: Checked | None = None
     _memory: dict[Any, bool | EvalError] = field(default_factory=dict)
+    _outcomes: dict[Any, dict[int, Outcome]] = field(default_factory=dict)
     _implications: dict[tuple[Program, ...], bool] = field(default_factory=dict)
     _decisions: dict[Any, Decision] = field(default_factory=dict)
 
@@ -124,6 +126,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
             result = self._verdict(view)
             if len(self._memory) < _MAX_REMEMBERED:
                 self._memory[key] = result
+                if view.outcomes:
+                    self._outcomes[key] = view.outcomes
         return result
 
     def memory_key(self, driver: str, device: DeviceLike) -> tuple[Any, ...] | None:
@@ -148,7 +152,7 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         does not compile.
         """
         return tracing.Tracer(self._tree, self.declarations, tracing.MAX_TRACES).trace(
-            driver, device
+            View(driver, device)
         )
 
     def decision(self, driver: str, device: DeviceLike) -> Decision:
@@ -160,7 +164,8 @@ class Program(Struct, frozen=True, eq=False, dict=True):
         key = None if fields is None else view.memory_key(fields)
         decision = None if key is None else self._decisions.get(key)
         if decision is None:
-            decision = decisions.decision(self._tracer.trace(driver, device), self.lookups)
+            view = View(driver, device, self._outcomes.get(key))
+            decision = decisions.decision(self._tracer.trace(view), self.lookups)
             if key is not None and len(self._decisions) < _MAX_REMEMBERED:
                 self._decisions[key] = decision
         return decision

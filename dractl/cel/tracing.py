@@ -10,7 +10,7 @@ from dractl.cel import values as v
 from dractl.cel.ast import Call, Checked, Comprehension, Ident, Node, Select
 from dractl.cel.closures import Frame, Run
 from dractl.cel.declarations import Declarations
-from dractl.cel.device import DeviceLike, View
+from dractl.cel.device import View
 from dractl.cel.evaluation import build, frame
 from dractl.cel.functions.time import duration_text, timestamp_text
 from dractl.cel.numbers import format_double
@@ -65,11 +65,10 @@ class Tracer:
         self._loops = 0  # loops that are being evaluated
         self._run = build(checked.root, declarations.release, self)
 
-    def trace(self, driver: str, device: DeviceLike) -> Trace:
+    def trace(self, view: View) -> Trace:
         """Evaluate once and keep all intermediate results. The root has the value of the whole
         expression, before conversion to bool.
         """
-        view = View(driver, device)
         root = Trace(self._source, 0, len(self._source))
         fault = view.fault(self._lists)
         if fault is not None:

@@ -102,3 +102,16 @@ def test_an_error_of_an_operator_shows_its_operands(gpu: Device) -> None:
     assert {part.name: part.value for part in found.seen} == {
         "gpu.example.com/driverVersion": 'semver("580.65.6")'
     }
+
+
+@pytest.mark.parametrize("condition", ["x % 7 != -1 - y", "y % 7 >= x * y"])
+def test_a_decision_shares_the_loops_of_the_verdict(
+    condition: str, gpu: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = f"lists.range(20).all(x, lists.range(20).all(y, {condition} - {GPU}.index * 0))"
+    alone, after = compiled(loop), compiled(loop)
+    expected = alone.decision("gpu.example.com", gpu)
+    verdict = after.evaluate("gpu.example.com", gpu)
+    monkeypatch.setattr("dractl.cel.closures._evaluate", None)
+    assert after.decision("gpu.example.com", gpu) == expected
+    assert verdict is expected.result
