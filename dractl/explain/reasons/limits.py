@@ -206,7 +206,7 @@ class ClassMissing(RequestCause, frozen=True, kw_only=True):
         "Correct deviceClassName, or install the class with its driver (for gpu.nvidia.com: the"
         " chart with resources.gpus.enabled=true and gpuResourcesEnabledOverride=true).",
         Progress.STOPPED,
-        ("request gpu: device class gpu.example.com does not exist",),
+        ("0/1 nodes are available: request gpu: device class gpu.example.com does not exist.",),
     )
 
     nearest: str | None = None

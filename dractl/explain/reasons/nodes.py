@@ -134,6 +134,12 @@ class NodeFilter(Cause, frozen=True, kw_only=True):
         "Fix what the filter names: uncordon, tolerate, relax affinity, ask for less, create or"
         " bind the volume claim.",
         Progress.OUTSIDE_DRA,
+        (
+            "node(s) didn't match Pod's node affinity/selector",
+            "node(s) had untolerated taint(s)",
+            "node(s) were unschedulable",
+            "pod has unbound immediate PersistentVolumeClaims",
+        ),
     )
     identity = ("plugin", "resource")
 
