@@ -50,6 +50,8 @@ from dractl.scheduler.condition import ConditionPart, find_unchecked_parts
 from dractl.scheduler.preemption import victims_being_preempted
 from dractl.scheduler.verdict import Attempt
 
+NEVER = "never here, even on an idle node"
+"""The beginning of a headline whose cause would remain with no device held."""
 _NAME_HOLDERS = (EvictionLoop, HoldersEnded, HoldersTerminating, OldReplicas, OwnReplicas)
 
 
@@ -134,7 +136,7 @@ def put_lasting_first(conclusion: Conclusion, lasting: Sequence[Cause]) -> Concl
     clauses = [HeadlineCause(lasting[0], ": ")]
     if not deciding.is_same_elsewhere(lasting[0]):
         clauses.append(HeadlineCause(deciding, "; right now also ", brief=True, names_holders=True))
-    headline = Headline("never here, even on an idle node", tuple(clauses))
+    headline = Headline(NEVER, tuple(clauses))
     others = (cause for cause in conclusion.causes if not cause.is_same_elsewhere(lasting[0]))
     return replace(conclusion, headline=headline, causes=(lasting[0], *others))
 

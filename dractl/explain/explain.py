@@ -35,7 +35,7 @@ from dractl.explain.answer import (
 )
 from dractl.explain.ask import CLAIMS, Question
 from dractl.explain.build import Parts, build, gang_next_steps, idle_workload_steps
-from dractl.explain.conclude import Conclusion, conclude, conclude_attempt, put_lasting_first
+from dractl.explain.conclude import NEVER, Conclusion, conclude, conclude_attempt, put_lasting_first
 from dractl.explain.context import Case, case_of
 from dractl.explain.diagnosis.feature_gates import note_gates
 from dractl.explain.diagnosis.gangs import NO_GANG, GangDiagnosis, diagnose_gang
@@ -44,10 +44,11 @@ from dractl.explain.diagnosis.pods import steps_for_orphaned_slices
 from dractl.explain.expected_nodes import find_expected_nodes
 from dractl.explain.fleet import node_report, stuck_pods
 from dractl.explain.inquire import Inquiry, InquiryResult
-from dractl.explain.obstacles import Obstacles, Oracle, find_obstacles, recreate_subject
-from dractl.explain.obstacles.description import Description, describe_obstacles
+from dractl.explain.obstacles import Obstacles, Oracle, Trial, find_obstacles, recreate_subject
+from dractl.explain.obstacles.description import Description, describe_obstacles, list_idle_trials
 from dractl.explain.rank import Diagnosis, diagnose, diagnosis_of
 from dractl.explain.reasons.base import Cause
+from dractl.explain.reasons.holding import HOLDER_CODES
 from dractl.explain.reasons.machines import NotKnownOfMachine
 from dractl.explain.reasons.previews import NotKnownOfPreview
 from dractl.explain.reasons.running import NotPrepared
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
 
 MAX_DEVICE_PLUGIN_NOTES = 4
 NO_OBSTACLES = Obstacles()
-MAX_CORRECTIONS = 4  # maximum number of corrections in one fix
 
 
 class Options(Struct, frozen=True):
@@ -78,8 +78,10 @@ class Options(Struct, frozen=True):
     """The only node that the answer is about; None for all nodes."""
     fixes: int = 8
     """The number of fixes to look for."""
-    depth: int = 0
-    """The number of corrections that have already been applied to the cluster."""
+    brief: bool = False
+    """True for a part of another answer, which needs no obstacles, no words of the scheduler and no
+    nodes to come.
+    """
     notes: tuple[str, ...] = ()
     """Notes that every answer has."""
     attempt_notes: tuple[str, ...] = ()
@@ -205,7 +207,7 @@ class Explainer:
         fitting = (
             {node.name for node in case.attempt.nodes if node.fits} if case is not None else set()
         )
-        if not fitting or self.options.depth:
+        if not fitting or self.options.brief:
             return []
         notes = [
             f"{allocation}, which kube-scheduler does not see"
@@ -290,7 +292,7 @@ class Explainer:
         """Find the obstacles of a subject that does not fit, and describe them."""
         result = diagnosis.attempted
         is_known = result.compares and result.doubt is None
-        if not is_known or conclusion.fits or self.options.depth:
+        if not is_known or conclusion.fits or self.options.brief:
             return NO_OBSTACLES, Description()
         case = diagnosis.case
         oracle = Oracle(case.scheduler)
@@ -301,7 +303,7 @@ class Explainer:
         self, diagnosis: Diagnosis, conclusion: Conclusion, described: Description
     ) -> tuple[Conclusion, SchedulerWords | None]:
         """Return the conclusion with the lasting cause first, and the scheduler's own message."""
-        if self.options.depth:
+        if self.options.brief:
             return conclusion, None
         conclusion = put_lasting_first(conclusion, described.lasting)
         is_modelled = not self.options.attempt_notes
@@ -314,7 +316,7 @@ class Explainer:
         self, result: InquiryResult, conclusion: Conclusion
     ) -> tuple[ExpectedNode, ...]:
         """Return the nodes that an autoscaler would launch for a pod that stays pending."""
-        if self.options.depth or conclusion.verdict in FITS or result.question.kind != "Pod":
+        if self.options.brief or conclusion.verdict in FITS or result.question.kind != "Pod":
             return ()
         claims = [claim.claim for claim in result.attempt.claims if claim.claim is not None]
         return find_expected_nodes(self.state, Pod(result.question.value), claims)
@@ -446,13 +448,17 @@ class Explainer:
 
         return starts
 
-    def _explain_after_change(
-        self, state: ClusterState, question: Question, fixes: int
-    ) -> Explanation:
-        """Explain the subject in the cluster after a correction, with at most ``fixes`` fixes."""
-        depth = self.options.depth + 1
-        most = fixes if depth < MAX_CORRECTIONS else 0
-        return Explainer(state, self.features, Options(fixes=most, depth=depth)).explain(question)
+    def _explain_after_change(self, state: ClusterState, question: Question) -> Explanation:
+        """Explain the subject in the cluster after a correction, with the lasting cause first."""
+        explainer = Explainer(state, self.features, Options(fixes=0, brief=True))
+        answer = explainer.explain(question)
+        if not any(reason.code in HOLDER_CODES for reason in answer.reasons[:1]):
+            return answer
+        idle, oracle = list_idle_trials(Trial(state, question)), Oracle(explainer.scheduler)
+        if any(map(oracle.fits, idle)):
+            return answer
+        lasting = Explainer(idle[-1].state, self.features, explainer.options).explain(question)
+        return replace(lasting, headline=f"{NEVER}: {lasting.reasons[0].brief}")
 
 
 class _OtherInquiry(Struct, frozen=True):

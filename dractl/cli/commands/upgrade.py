@@ -282,7 +282,7 @@ def _explain(outcome: Outcome) -> str:
     else:
         spec = {name: value for name, value in subject.pod["spec"].items() if name != "nodeName"}
         question = Question("Pod", subject.key, {**subject.pod, "spec": spec, "status": {}})
-    explainer = Explainer(state, outcome.scheduler.features, Options(fixes=0, depth=1))
+    explainer = Explainer(state, outcome.scheduler.features, Options(fixes=0, brief=True))
     return explainer.explain(question, outcome.attempt).headline
 
 

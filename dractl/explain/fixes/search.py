@@ -37,7 +37,7 @@ from dractl.explain.reasons.phrases import join_clauses
 from dractl.explain.reasons.scheduling import NoConsumer, PodDeleting, WouldFitNow
 from dractl.explain.reasons.selectors import SelectorError, SelectorFalse
 
-Explain = Callable[[ClusterState, Question, int], Explanation]
+Explain = Callable[[ClusterState, Question], Explanation]
 
 MAX_TRIALS = 64
 """The maximum number of candidates that are tried."""
@@ -58,7 +58,7 @@ def find_fixes(problem: FixProblem, most: int, explain: Explain) -> FixResult:
     """Return up to ``most`` proven fixes, in the order in which an experienced engineer would
     consider them.
 
-    ``explain`` answers a question about another cluster, with the given number of fixes.
+    ``explain`` answers a question about another cluster.
     """
     unseen = any(isinstance(cause, PodGroupMissing) and cause.unseen for cause in problem.causes)
     if unseen or isinstance(problem.headline_cause, PodDeleting):
@@ -154,7 +154,7 @@ class _Search:
         except PatchError:
             return
         trial = recreate_subject(state, self.problem.state, self.problem.question)
-        remainder = self.explain(state, trial.question, 0)
+        remainder = self.explain(state, trial.question)
         if remainder.fits:
             return
         self.insufficient[candidate.slot] = candidate, remainder
@@ -172,7 +172,7 @@ class _Search:
         fixes = tuple(_make_fix(self.problem, each, n) for n, each in enumerate(shown, 1))
         insufficient = [pair for slot, pair in self.insufficient.items() if slot not in self.done]
         notes = [
-            f"not enough by itself: {candidate.title}. Then {then.headline}"
+            f"not enough by itself: {candidate.title}. Then: {then.headline}"
             for candidate, then in insufficient
         ]
         notes += (

@@ -93,6 +93,6 @@ def _make_cluster(state: ClusterState, features: Features, name: str) -> "Machin
     machine = state.cache.from_sources(
         ("known machine", name, features), (), lambda _: describe_machine()
     )
-    options = Options(fixes=0, depth=1)
+    options = Options(fixes=0, brief=True)
     (cluster,) = make_clusters(state, {name: machine}, lambda _: [], features, options)
     return cluster

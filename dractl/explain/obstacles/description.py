@@ -233,16 +233,24 @@ def _find_when(oracle: Oracle, case: Case, nearest: NodeObstacles) -> When:
     trial = lift_all(recreate_subject(case.state, case.state, case.question), before)
     if len(before) == len(nearest.demands):
         return "blocked"
-    idle = Trial(_empty(trial), trial.question)
     # The nearest node usually answers for all nodes; a claim by itself is tried on all nodes at
     # once.
+    idle = list_idle_trials(trial)
     is_one_enough = nearest.nodes and case.question.kind not in CLAIMS
-    is_held = (is_one_enough and oracle.fits(idle, nearest.nodes)) or oracle.fits(idle)
-    companions = {} if is_held else _list_companions(trial)
-    if companions:
-        pods = {**idle.state.objects("Pod"), **companions}
-        is_held = oracle.fits(Trial(idle.state.with_kinds({"Pod": pods}), trial.question))
-    return "now-held" if is_held else "never"
+    is_held = is_one_enough and oracle.fits(idle[0], nearest.nodes)
+    return "now-held" if is_held or any(map(oracle.fits, idle)) else "never"
+
+
+def list_idle_trials(trial: Trial) -> list[Trial]:
+    """Return the trial in a cluster where no device is held and no other pod runs, and, if the
+    subject's affinity asks for pods that run, another one with these pods.
+    """
+    idle = Trial(_empty(trial), trial.question)
+    companions = _list_companions(trial)
+    if not companions:
+        return [idle]
+    pods = {**idle.state.objects("Pod"), **companions}
+    return [idle, Trial(idle.state.with_kinds({"Pod": pods}), trial.question)]
 
 
 def _list_companions(trial: Trial) -> Mapping[Key, Raw]:

@@ -467,6 +467,17 @@ def test_pods_that_affinity_asks_for_stay_on_an_idle_node(app: str) -> None:
     assert answer.when == ("now-held" if app == "cache" else "never")
 
 
+def test_a_correction_that_is_not_enough_is_followed_by_the_lasting_cause() -> None:
+    slices = slice_of(GPU, "a", *(device(f"gpu-{n}", **{ROOT: f"pci0000:{n}0"}) for n in range(4)))
+    wanted = template("big", request("r", "gpu", 2))
+    wanted["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": ROOT}]
+    held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    subject = pod("p", {"name": "g", "resourceClaimTemplateName": "bigg"})
+    answer = explain(CLASS, node("a"), slices, *held, wanted, subject)
+    (note,) = (note for note in answer.notes if note.startswith("not enough by itself: "))
+    assert "bigg to big. Then: never here, even on an idle node: " in note
+
+
 def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
     """Whoever ended the holder would have ended it for nothing."""
     roots = {f"gpu-{n}": f"pci0000:{n}0" for n in range(4)}
