@@ -7,15 +7,8 @@ from msgspec import Struct
 
 from dractl.cel.conditions import driver_comparisons
 from dractl.editing import expressions, fields, published
-from dractl.editing.places import (
-    Cursor,
-    Outline,
-    Path,
-    outline,
-    place_at,
-    split_lines,
-    strip_quotes,
-)
+from dractl.editing.entries import Path
+from dractl.editing.places import Cursor, Outline, outline, place_at, split_lines, strip_quotes
 from dractl.lint.published import classes, products
 from dractl.model import Target
 from dractl.validation.schemas import schemas_of
@@ -121,7 +114,7 @@ def _fields(place: Cursor, column: int, target: Target) -> Iterator[Completion]:
 
 
 def _values(place: Cursor, column: int, text: str, target: Target) -> Iterator[Completion]:
-    written = place.before.lstrip("\"'")
+    written = place.before.lstrip(" \"'")
     start = column - len(written)
     shape = fields.shape_at(place.outline, place.path, target)
     match place.path[-1]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dractl.editing.places import Outline, Path
+from dractl.editing.entries import Path
+from dractl.editing.places import Outline
 from dractl.model import Target
 from dractl.model.releases import FIELDS, SpecField
 from dractl.validation.schemas import descriptions, schemas_of

@@ -1,37 +1,17 @@
-"""The place of a position in a YAML text, determined by indentation only, since a text that is
-being typed is rarely valid.
-
-Values in flow style (``{a: b}``) count as one scalar.
+"""The place of a position in a YAML text, determined by indentation, since a text that is
+being typed is rarely valid, and in flow style (``{a: b}``) by brackets.
 """
 
 import re
 
 from msgspec import Struct
 
-Path = tuple["str | int", ...]
+from dractl.editing.entries import Path, TextEntry
+from dractl.editing.flow_style import begins_flow, read_flow
 
 _KEY = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[A-Za-z0-9_.$/-]+)\s*:(?=\s|$)""")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
 _LINES = re.compile(r"\r\n?|\n")
-
-
-class TextEntry(Struct, frozen=True):
-    """One key, list item or line of a scalar."""
-
-    line: int
-    """The line of the text."""
-    path: Path
-    """The path of the value."""
-    start: int
-    """The first column of the key."""
-    end: int
-    """The column after the key; equal to ``start`` if there is no key."""
-    value: int
-    """The column in which the value begins."""
-    text: str
-    """The part of the value on this line, as written."""
-    scalar: bool = False
-    """True if the line continues the scalar of ``path``."""
 
 
 class Outline(Struct, frozen=True):
@@ -104,13 +84,15 @@ def place_at(text: str, line: int, column: int) -> Cursor | None:
     above = outline(lines[first:line], first)
     current = lines[line]
     column = min(column, len(current))
-    here = next((entry for entry in reversed(whole.entries) if entry.line == line), None)
-    if here is None:
+    on_line = [entry for entry in whole.entries if entry.line == line]
+    if not on_line:
         if current.lstrip().startswith("#"):
             return None
         return _on_blank_line(whole, above, current[:column], current[column:])
+    here = next((entry for entry in reversed(on_line) if entry.start <= column), on_line[0])
+    after = current[column : here.stop]
     if here.scalar:
-        return Cursor(whole, here.path, key=False, before=current[:column], after=current[column:])
+        return Cursor(whole, here.path, key=False, before=current[:column], after=after)
     if here.start < here.end and column <= here.end:
         name = column >= here.start
         before = current[here.start : column] if name else ""
@@ -124,14 +106,11 @@ def place_at(text: str, line: int, column: int) -> Cursor | None:
     if column < here.value:
         if here.start == here.end:
             return None
-        return Cursor(whole, here.path, key=False, before="", after=current[column:])
+        return Cursor(whole, here.path, key=False, before="", after=after)
+    before = current[here.value : column]
     if here.start == here.end:  # an item or a word without a colon: it may become a key
-        return Cursor(
-            whole, here.path, key=True, before=current[here.value : column], after=current[column:]
-        )
-    return Cursor(
-        whole, here.path, key=False, before=current[here.value : column], after=current[column:]
-    )
+        return Cursor(whole, here.path, key=True, before=before.lstrip(), after=after)
+    return Cursor(whole, here.path, key=False, before=before, after=after)
 
 
 def _on_blank_line(whole: Outline, above: Outline, before: str, after: str) -> Cursor | None:
@@ -161,9 +140,13 @@ def outline(lines: list[str], first: int = 0) -> Outline:
     def path() -> Path:
         return tuple(step for _, step in stack)
 
+    def flow(number: int, column: int) -> list[TextEntry]:
+        limit = stack[-1][0] if stack else -1
+        return read_flow(lines[number - first :], number, column, path(), limit)
+
     for number, line in enumerate(lines, first):
         column = len(line) - len(line.lstrip(" "))
-        if not line.strip():
+        if not line.strip() or (entries and number <= entries[-1].line):
             continue
         if block is not None:
             if column > block:
@@ -188,10 +171,14 @@ def outline(lines: list[str], first: int = 0) -> Outline:
             entries.append(TextEntry(number, path(), column, match.end() - 1, value, value_text))
             if _BLOCK.match(value_text):
                 block = column
+            elif begins_flow(value_text):
+                entries += flow(number, value)
         elif stack and stack[-1][0] < column and _is_open(entries, path()):
             entries.append(
                 TextEntry(number, path(), column, column, column, line.strip(), scalar=True)
             )
+        elif begins_flow(line[column:]):
+            entries += flow(number, column)
         else:  # a scalar item, or a word that may become a key
             outer = tuple(step for at, step in stack if at < column)
             entries.append(

@@ -331,3 +331,80 @@ def test_further_places_of_a_finding_are_those_in_its_file() -> None:
     assert [(text, place.line) for text, place in expression.related] == [
         ("undeclared reference to 'b'", 12)
     ]
+
+
+FLOW = HEAD + "    - name: gpu\n      exactly: "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (FLOW + "{deviceClassName: |", "gpu.nvidia.com"),
+        (FLOW + "{deviceClassName: |}\n", "gpu.nvidia.com"),
+        (FLOW + "{deviceClassName: |\n    - name: nic\n", "gpu.nvidia.com"),
+        (FLOW + "{count: 2, deviceClassName: gpu.|, allocationMode: All}\n", "gpu.nvidia.com"),
+        (FLOW + "{\n          deviceClassName: |,\n        }\n", "gpu.nvidia.com"),
+        (FLOW + "{\n          deviceClassName:\n            |\n", "gpu.nvidia.com"),
+        (FLOW + "{deviceClassName: gpu.nvidia.com, allo|", "allocationMode"),
+        (FLOW + "{|}\n", "deviceClassName"),
+        (FLOW + "{count: 2,\n        |\n", "deviceClassName"),
+        (
+            FLOW + "{count: 2}\n    constraints: [{requests: [gpu], matchAttribute: |",
+            "dra.net/rdma",
+        ),
+        (FLOW + "{selectors: [{cel: {expression: 'device.|'}}]}\n", "attributes"),
+        (FLOW + "{tolerations: [{key: a, operator: |}]}\n", "Exists"),
+        ('{"apiVersion":"resource.k8s.io/v1","kind":|', "ResourceClaim"),
+    ],
+)
+def test_completions_are_offered_in_flow_style(text: str, expected: str) -> None:
+    assert expected in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FLOW + "{deviceClassName: gpu.nvidia.com} |",
+        FLOW + "{deviceClassName: gpu.nvidia.com # a |",
+        FLOW + "{{ .Values.request | }}",
+        FLOW + "{selectors: [|",
+    ],
+)
+def test_nothing_is_offered_behind_brackets_comments_and_in_actions(text: str) -> None:
+    assert labels(text) == []
+
+
+def test_a_completion_in_flow_style_replaces_the_word_alone() -> None:
+    text = FLOW + "{\n        deviceClassName:\n          gpu|, count: 2}\n"
+    assert {item.start for item in editing.completions(*split_mark(text), TARGET)} == {10}
+    assert "count" not in labels(FLOW + "{|, count: 2}\n")
+
+
+def test_a_hover_in_flow_style_ends_before_the_comma() -> None:
+    found = hover(FLOW + "{deviceClassName: gpu.nv|idia.com, count: 2}\n")
+    assert found is not None
+    assert found.text.startswith("**gpu.nvidia.com**: DeviceClass")
+    assert (found.start, found.end) == (33, 47)
+    field = hover(FLOW + "{deviceClassName: gpu.nvidia.com, co|unt: 2}\n")
+    assert field is not None
+    assert (field.start, field.end) == (49, 54)
+
+
+def test_a_hover_in_flow_style_describes_an_attribute_of_a_selector() -> None:
+    found = hover(
+        FLOW
+        + "{selectors: [{cel: {expression: 'device.attributes[\"gpu.nvidia.com\"].archi|tecture'}}]}"
+    )
+    assert found is not None
+    assert found.text.startswith("**gpu.nvidia.com/architecture**")
+
+
+def test_a_class_in_flow_style_leads_to_its_definition() -> None:
+    text = (
+        "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: fast}\n---\n"
+        + FLOW
+        + "{deviceClassName: fa|st, count: 2}\n"
+    )
+    definitions = editing.definitions(*position_of(text, "claim.yaml"), Repositories())
+    assert [found.range.line for found in definitions] == [2]
+    assert "fast" in labels(text.replace("fa|st", "|"))
