@@ -31,10 +31,18 @@ const OWN_WORDS = [
   /\[\d+\]/g,
   /(?<=^|\s)\d+(?=\s|$)/g,
 ];
+// Messages of a few words that many pages share: the name of their own page takes their place.
+const PAGES_OF_SHORT_MESSAGES = [
+  [/^\s*device class \S+ does not exist\.?\s*$/i, "device class does not exist class-missing"],
+  [/^\s*resourceclaim\.resource\.k8s\.io \S+ not found\.?\s*$/i, "claim-missing"],
+  [/^\s*DRA (driver|plugin) \S+ is not registered\.?\s*$/i, "FailedPrepareDynamicResources"],
+];
 // The search asks for each word.
 const MAX_WORDS = 40;
 
 function plainWords(text) {
+  const known = PAGES_OF_SHORT_MESSAGES.find(([message]) => message.test(text));
+  if (known) return known[1];
   const cause = chooseCause(text.replace(PREEMPTION, ""));
   const general = OWN_WORDS.reduce((part, own) => part.replace(own, " "), cause);
   const words = general.replace(OPERATORS, " ").trim().split(/\s+/);
