@@ -56,8 +56,17 @@ def table(
 
 def _lines_of_row(row: Sequence[str], limits: Mapping[int, int]) -> Iterator[tuple[str, ...]]:
     """Yield the lines of a row; in most tables each row is one line."""
-    cells = (wrap(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row))
+    cells = (_break(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row))
     return zip_longest(*cells, fillvalue="")
+
+
+def _break(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell; names that are longer than a line go on in the next one."""
+    return [
+        line[start : start + width]
+        for line in wrap(cell, width)
+        for start in range(0, max(len(line), 1), width)
+    ]
 
 
 def _blocks(widths: Sequence[int], width: int, repeated: int) -> list[list[int]]:

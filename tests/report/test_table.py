@@ -43,3 +43,8 @@ def test_limited_cells_are_wrapped_and_lose_nothing(width: int) -> None:
     assert " ".join(" ".join(line[start:end] for line in lines[:-1]).split()) == rows[0][1]
     assert [line[end:] for line in lines if line[end:]] == ["1", "2"]
     assert len(lines) == {8: 5, 14: 3, 40: 2}[width]
+
+
+def test_a_name_longer_than_its_column_goes_on_in_the_next_line() -> None:
+    text = table(["NODE", "HELD BY"], [["n1", "ml/" + "a" * 20]], Canvas(width=18), limits={1: 12})
+    assert text == f"NODE  HELD BY\nn1    ml/{'a' * 9}\n      {'a' * 11}\n"
