@@ -245,3 +245,20 @@ def test_machine_without_nics_has_none_whatever_classes_there_are(
     code = main(["fit", "gpu=1,nic=1", "--isolated", "--hardware", "g5.xlarge"])
     assert code == 3
     assert "no nic in this cluster: no driver publishes any" in capsys.readouterr().err
+
+
+def test_caret_of_the_compiler_stays_below_the_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = tmp_path / "claim.yaml"
+    claim.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+        "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com,"
+        " selectors: [{cel: {expression: 'device.driver =='}}]}}]}}\n"
+    )
+    main(["fit", "--isolated", str(claim), "--hardware", "dgx-h100"])
+    _, after = capsys.readouterr().out.split("IDENTIFIER}\n")
+    assert [line.partition(" (")[0] for line in after.splitlines()[:2]] == [
+        "    | device.driver ==",
+        "    | ................^",
+    ]

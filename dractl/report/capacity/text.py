@@ -423,7 +423,7 @@ def _describe_next_copy(report: FitReport, *, every: bool) -> list[str]:
     if stops:
         reasons = describe_stops(stops)[: None if every else 4]
         head = "The next copy" if report.is_unknown else "The next copy stays pending"
-        lines = [f"  {printable(line)}" for line in reasons]
+        lines = [line for reason in reasons for line in _lines_of_reason(reason)]
         if report.is_unknown:
             record = f"`{program_name()} discover --save FILE` on such a node"
             lines.append(f"  name what {record} records with --devices FILE")
@@ -441,6 +441,14 @@ def _describe_next_copy(report: FitReport, *, every: bool) -> list[str]:
         ]
     message = copies.next_attempt.message
     return ["", f"The next copy stays pending: {printable(message)}"] if message else []
+
+
+def _lines_of_reason(reason: str) -> list[str]:
+    """Return a reason on one line, and the compiler's lines below it, so that its caret stays below
+    the place of the error.
+    """
+    sentence, *quoted = reason.split("\n")
+    return [f"  {printable(sentence)}", *(f"    {printable(line.lstrip())}" for line in quoted)]
 
 
 def describe_stops(stops: Sequence[Reason]) -> list[str]:
