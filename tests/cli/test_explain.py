@@ -303,6 +303,13 @@ def test_patch_takes_the_number_of_a_fix(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
+def test_html_keeps_a_subclause_beside_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    dump_file = Path(EXAMPLES).parent / "reasons" / "driver-absent.yaml"
+    _, out, _ = run(capsys, "-A", "-f", str(dump_file), "-o", "html")
+    assert "gpu.nvidia.com publishes nothing on gpu-2, which has " in out
+    assert ",</p>" not in out
+
+
 def test_html_is_one_self_contained_page(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, EXAMPLES, "-o", "html")
     assert out.startswith("<!doctype html>")

@@ -122,7 +122,7 @@ def _section(e: Explanation, number: int, now: float | None) -> Iterator[str]:
     yield f"<section id='subject-{number}'>"
     yield f"<h1>{escape(e.title)} <small class=soft>{escape(subtitle)}</small></h1>"
     mark = mark_answer(e)
-    cause, *below = explain_opening.lines(e)
+    cause, *below = explain_opening.paragraphs(e)
     yield f"<p class=verdict><b class={mark.look}>{mark.text}</b> {escape(cause)}</p>"
     yield from (f"<p>{prose(line)}</p>" for line in below)
     yield from (f"<p class=soft>{prose(note)}</p>" for note in e.notes)

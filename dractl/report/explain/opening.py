@@ -34,6 +34,14 @@ def lines(e: Explanation) -> list[str]:
     return [_add_count(first, e), *others]
 
 
+def paragraphs(e: Explanation) -> list[str]:
+    """Return the lines for a page that breaks lines itself: none ends with the comma before a
+    subclause.
+    """
+    first, *others = lines(e)
+    return [f"{first} {others[0]}", *others[1:]] if first.endswith(",") else [first, *others]
+
+
 def _add_count(line: str, e: Explanation) -> str:
     """Return a line with ``; 3 things are in the way on gpu-1`` at its end if there are several
     obstacles.
