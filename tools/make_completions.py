@@ -12,16 +12,23 @@ from typer.completion import get_completion_script
 
 from dractl.cli.commands.completion import SHELLS, file_name
 
+# zsh runs a file on its fpath when the first word is completed: that has to be answered as well.
+_REGISTER = "compdef _dractl_completion dractl"
+_ANSWER_OR_REGISTER = f"""\
+if [[ $funcstack[1] == _dractl ]]; then
+  _dractl_completion
+else
+  {_REGISTER}
+fi"""
+
 FOLDER = Path(__file__).resolve().parent.parent / "completions"
 
 
 def script(shell: str) -> str:
-    return (
-        get_completion_script(
-            prog_name="dractl", complete_var="_DRACTL_COMPLETE", shell=shell
-        ).strip()
-        + "\n"
-    )
+    text = get_completion_script(
+        prog_name="dractl", complete_var="_DRACTL_COMPLETE", shell=shell
+    ).strip()
+    return text.replace(_REGISTER, _ANSWER_OR_REGISTER) + "\n"
 
 
 def main() -> int:

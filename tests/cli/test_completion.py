@@ -260,3 +260,20 @@ def test_powershell_completes_the_value() -> None:
         [program, "-NoProfile", "-Command", script], capture_output=True, text=True, check=False
     )
     assert "warning" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_at_the_first_tab(tmp_path: Path) -> None:
+    """Zsh then runs the file itself, which it found on its fpath."""
+    program = tmp_path / "dractl"
+    program.write_text("#!/bin/sh\necho 'print -r offered'\n")
+    program.chmod(0o755)
+    session = 'fpath=("$PWD/completions" $fpath); autoload -Uz _dractl; words=(dractl e); CURRENT=2; _dractl'
+    done = subprocess.run(
+        ["zsh", "-fc", session],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    assert (done.stdout, done.stderr) == ("offered\n", "")
