@@ -1037,12 +1037,15 @@ def test_rule_shows_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
 def test_page_of_a_reason_quotes_the_messages_of_the_scheduler(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # v1.37.1, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go:859
+    # v1.37.1, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go:859, in the
+    # frame of framework/types.go FitError
     message = "request gpu: device class gpu.example.com does not exist"
     assert main(["rule", "class-missing"]) == 0
     assert message in capsys.readouterr().out
     assert main(["rule", "class-missing", "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reasons"][0]["messages"] == [message]
+    assert json.loads(capsys.readouterr().out)["reasons"][0]["messages"] == [
+        f"0/1 nodes are available: {message}."
+    ]
 
 
 def test_rule_shows_a_reason_of_explain(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dractl.allocation import Features
 from dractl.explain import Explainer, Explanation, find_subjects
 from tests.explain.cluster import (
+    allocation,
     claim,
     device,
     device_class,
@@ -80,3 +81,23 @@ def test_manual_taint_is_tolerated_or_removed() -> None:
     titles = [fix.title for fix in explain("nvidia.com/gpu:NoSchedule").fixes]
     assert titles[0] == "add a toleration for nvidia.com/gpu:NoSchedule to the pod"
     assert titles[1] == "remove taint nvidia.com/gpu:NoSchedule from node-1"
+
+
+def test_nodes_of_another_team_are_offered_after_changes_of_the_claim() -> None:
+    """A toleration alone does not mean that the pod may use the nodes."""
+    gpu = "gpu.example.com"
+    taint = {"key": "team", "value": "research", "effect": "NoSchedule"}
+    taken = claim("t", request("r", "gpu"), status=allocation("node-2", (gpu, "gpu-0"), pod="x"))
+    two = [device("gpu-0"), device("gpu-1")]
+    state = state_of(
+        device_class("gpu", f"device.driver == '{gpu}'"),
+        *(node("node-1", taints=[taint]), slice_of(gpu, "node-1", *two)),
+        *(node("node-2"), slice_of(gpu, "node-2", *two)),
+        *(taken, pod("x", {"name": "g", "resourceClaimName": "t"}, spec={"nodeName": "node-2"})),
+        *(claim("c", request("r", "gpu", 2)), pod("p", {"name": "g", "resourceClaimName": "c"})),
+    )
+    (question,) = find_subjects(state, "pod/p", "ml")
+    fixes = Explainer(state, Features.for_release("1.37")).explain(question).fixes
+    assert fixes[0].title == "lower count of request r from 2 to 1"
+    (toleration,) = (fix for fix in fixes if "toleration" in fix.title)
+    assert toleration.effect == "if you may use the nodes of team=research"

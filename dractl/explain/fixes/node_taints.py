@@ -14,7 +14,7 @@ from dractl.explain.fixes.tolerations import (
     is_near_miss,
     narrowest_toleration,
 )
-from dractl.explain.reasons.controller_taints import find_taint_controller
+from dractl.explain.reasons.controller_taints import find_taint_controller, name_reserved_nodes
 from dractl.explain.reasons.phrases import join_clauses
 from dractl.model import Taint
 from dractl.model.taints import format_taint
@@ -113,21 +113,13 @@ def _tolerate_node_taints(
     operations = append(
         problem.question.value, ("spec", "tolerations"), list(map(narrowest_toleration, taints))
     )
+    effect = name_reserved_nodes(taints, {each.spec.driver for each in problem.scheduler.slices})
+    preference = Preference.RESERVED if effect else Preference.ADMIT
+    title = f"add a toleration for {names} to the pod"
     if _is_for_other_architecture(verdict, taints):
-        yield Candidate(
-            f"tolerate taint {names}",
-            (problem.patch(*operations),),
-            slot,
-            Preference.CLUSTER,
-            effect=IMAGE_EFFECT.format(verdict.node.labels[ARCH_LABEL]),
-        )
-    else:
-        yield Candidate(
-            f"add a toleration for {names} to the pod",
-            (problem.patch(*operations),),
-            slot,
-            Preference.ADMIT,
-        )
+        title, preference = f"tolerate taint {names}", Preference.CLUSTER
+        effect = IMAGE_EFFECT.format(verdict.node.labels[ARCH_LABEL])
+    yield Candidate(title, (problem.patch(*operations),), slot, preference, effect)
 
 
 def _untaint_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> tuple[Patch, ...]:

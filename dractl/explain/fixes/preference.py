@@ -32,6 +32,8 @@ class Preference(IntEnum):
     """Weaken a constraint, or remove a condition on nodes or on a gang."""
     DROP = auto()
     """Give up a selector or constraint."""
+    RESERVED = auto()
+    """Use nodes that a taint may reserve for others."""
     POLICY = auto()
     """Change an object that affects other subjects, too."""
     LAST = auto()

@@ -219,7 +219,7 @@ def test_all_rejections_of_a_node_are_fixed_together() -> None:
         "pod/p", GPU, far, gpus("node-1", "gpu-0"), CLAIM, make_pod(nodeSelector={"pool": "b"})
     )
     both = (
-        "remove nodeSelector pool=b from the pod, and add a toleration for team=x:NoSchedule to"
+        "add a toleration for team=x:NoSchedule to the pod, and remove nodeSelector pool=b from"
         " the pod"
     )
     assert answer.fixes[0].title == both
