@@ -458,6 +458,8 @@ class Explainer:
         if any(map(oracle.fits, idle)):
             return answer
         lasting = Explainer(idle[-1].state, self.features, explainer.options).explain(question)
+        if lasting.fits or not lasting.reasons:
+            return answer
         return replace(lasting, headline=f"{NEVER}: {lasting.reasons[0].brief}")
 
 

@@ -86,6 +86,17 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines] or [""]
 
 
+def wrap_anywhere(text: str, width: int) -> list[str]:
+    """Return the lines of a text as :func:`wrap` does; names that are longer than a line go on in
+    the next one.
+    """
+    return [
+        line[start : start + width]
+        for line in wrap(text, width)
+        for start in range(0, max(len(line), 1), width)
+    ]
+
+
 def add_remark(text: str, remark: str, width: int) -> str:
     """Return a line with a remark behind it, or below it if ``width`` is too small."""
     line = f"{text}{'':4}{remark}"

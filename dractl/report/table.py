@@ -6,7 +6,7 @@ from itertools import chain, zip_longest
 from dractl.errors import UsageError
 from dractl.model.order import natural
 from dractl.report.canvas import Canvas
-from dractl.report.plain import printable, wrap
+from dractl.report.plain import printable, wrap_anywhere
 
 _NO_LIMITS: Mapping[int, int] = {}
 
@@ -56,17 +56,10 @@ def table(
 
 def _lines_of_row(row: Sequence[str], limits: Mapping[int, int]) -> Iterator[tuple[str, ...]]:
     """Yield the lines of a row; in most tables each row is one line."""
-    cells = (_break(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row))
+    cells = (
+        wrap_anywhere(cell, limits[i]) if i in limits else [cell] for i, cell in enumerate(row)
+    )
     return zip_longest(*cells, fillvalue="")
-
-
-def _break(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; names that are longer than a line go on in the next one."""
-    return [
-        line[start : start + width]
-        for line in wrap(cell, width)
-        for start in range(0, max(len(line), 1), width)
-    ]
 
 
 def _blocks(widths: Sequence[int], width: int, repeated: int) -> list[list[int]]:

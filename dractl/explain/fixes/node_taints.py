@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dractl.cluster.changes import Patch
+from dractl.explain.diagnosis.requests import drivers_of_vendor
 from dractl.explain.fixes.candidates import Candidate, FixSlot, Topic, combine
 from dractl.explain.fixes.edits import Operation, append, remove, replace
 from dractl.explain.fixes.node_labels import ARCH_LABEL, IMAGE_EFFECT, name_nodes
@@ -14,7 +15,7 @@ from dractl.explain.fixes.tolerations import (
     is_near_miss,
     narrowest_toleration,
 )
-from dractl.explain.reasons.controller_taints import find_taint_controller, name_reserved_nodes
+from dractl.explain.reasons.controller_taints import find_taint_controller
 from dractl.explain.reasons.phrases import join_clauses
 from dractl.model import Taint
 from dractl.model.taints import format_taint
@@ -113,13 +114,20 @@ def _tolerate_node_taints(
     operations = append(
         problem.question.value, ("spec", "tolerations"), list(map(narrowest_toleration, taints))
     )
-    effect = name_reserved_nodes(taints, {each.spec.driver for each in problem.scheduler.slices})
+    title, effect = f"add a toleration for {names} to the pod", _name_reserved(problem, taints)
     preference = Preference.RESERVED if effect else Preference.ADMIT
-    title = f"add a toleration for {names} to the pod"
     if _is_for_other_architecture(verdict, taints):
         title, preference = f"tolerate taint {names}", Preference.CLUSTER
         effect = IMAGE_EFFECT.format(verdict.node.labels[ARCH_LABEL])
     yield Candidate(title, (problem.patch(*operations),), slot, preference, effect)
+
+
+def _name_reserved(problem: FixProblem, taints: Sequence[Taint]) -> str:
+    """Return when a pod may use tainted nodes; "" if the taints only name their devices' vendor."""
+    drivers = {each.spec.driver for each in problem.scheduler.slices}
+    reserving = (format_taint(t) for t in taints if not drivers_of_vendor(t.key, drivers))
+    names = ", ".join(text.rpartition(":")[0] for text in reserving)
+    return f"if you may use the nodes of {names}" if names else ""
 
 
 def _untaint_node(verdict: NodeVerdict, taints: Sequence[Taint]) -> tuple[Patch, ...]:

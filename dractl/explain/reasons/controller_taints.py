@@ -2,11 +2,7 @@
 hand.
 """
 
-from collections.abc import Collection, Iterable
-
 from msgspec import Struct
-
-from dractl.model import Taint
 
 _HANDLER = "AWS Node Termination Handler"
 
@@ -74,15 +70,3 @@ def taint_meaning(key: str) -> str:
     if controller.removes_node:
         return f": {controller.name} is about to remove the node"
     return f": {controller.name} removes it when the node is ready"
-
-
-def name_reserved_nodes(taints: Iterable[Taint], drivers: Collection[str]) -> str:
-    """Return the condition on which a pod may use nodes with taints; "" if each taint only marks
-    nodes with the devices of a driver, as nvidia.com/gpu does for gpu.nvidia.com.
-    """
-    names = []
-    for taint in taints:
-        domain = taint.key.rpartition("/")[0]
-        if not any(driver == domain or driver.endswith(f".{domain}") for driver in drivers):
-            names.append(f"{taint.key}={taint.value}" if taint.value else taint.key)
-    return f"if you may use the nodes of {', '.join(names)}" if names else ""

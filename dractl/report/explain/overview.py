@@ -12,7 +12,7 @@ from dractl.explain.answer import SEVERITY, Explanation, Fix
 from dractl.report.canvas import Canvas
 from dractl.report.explain.marks import mark_answer
 from dractl.report.explain.text import clean_text, hang_text, release_title
-from dractl.report.plain import plural, wrap
+from dractl.report.plain import plural, wrap, wrap_anywhere
 from dractl.views import age
 
 _MIN_WIDTH = 36
@@ -103,11 +103,7 @@ class _Columns(Struct, frozen=True):
         """Return the lines of a text in a column of the given width, up to the allowed number."""
         if not self.width:
             return [text]
-        lines = [
-            line[start : start + width]
-            for line in wrap(text, width)
-            for start in range(0, max(len(line), 1), width)
-        ]
+        lines = wrap_anywhere(text, width)
         if not self.limit or len(lines) <= self.limit:
             return lines
         return [*lines[: self.limit - 1], canvas.cut(" ".join(lines[self.limit - 1 :]), width)]
