@@ -121,7 +121,7 @@ PAGES = {
     "explain": (1130, ["explain", "examples/explain"]),
     "devices": (740, ["devices", "-f", "examples/capacity"]),
     "fit": (640, ["fit", "gpu-and-nic", "-f", "examples/capacity"]),
-    "upgrade": (900, ["upgrade", "examples", "--from", "1.34", "--to", "1.37"]),
+    "upgrade": (900, ["upgrade", "examples/explain", "--from", "1.34", "--to", "1.37"]),
     "discover": (1500, ["discover", "--from", "examples/discover/node.json"]),
 }
 FRAMES = """<body style="margin:0;display:flex;zoom:.45;background:#888">

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
+from dractl.model.device_phrases import name_devices
 from dractl.model.shapes import MIG, Constraint, Shape, mig_selector, request_name
 from dractl.views import Claim
 
@@ -254,7 +255,7 @@ def _propose_unequal_groups(
         repeated = f", {times} times" if times > 1 else ""
         yield _RequestGroups(
             f"{_format_counts(group)} on one PCIe root{repeated}, the other"
-            f" {_format_counts(leftover)}",
+            f" {_format_counts(leftover).removeprefix('1 ')}",
             [request for part in (*groups, other_requests) for request in part.values()],
             [_match_constraint(PCIE_ROOT, [r["name"] for r in part.values()]) for part in groups],
             [
@@ -266,7 +267,9 @@ def _propose_unequal_groups(
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    return " + ".join(f"{count} {kind}" for kind, count in counts.items())
+    return " + ".join(
+        f"{count} {name_devices(count, kind) or kind}" for kind, count in counts.items()
+    )
 
 
 def _build_request(name: str, count: int, kind: DeviceKind) -> dict[str, Any]:

@@ -53,6 +53,13 @@ class Copies(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """The names of the pods, if they are pods of the cluster."""
 
+    @property
+    def is_cluster_idle(self) -> bool:
+        """True if no pod runs and no claim is allocated, as on machines that are only described."""
+        return not any(pod.node_name for pod in self.state.pods.values()) and not any(
+            claim.is_allocated for claim in self.state.claims.values()
+        )
+
     def copy(self, number: int) -> dict[str, Any]:
         """Return the pod with the given number, as if it were just created."""
         metadata = Pod(self.pod).metadata

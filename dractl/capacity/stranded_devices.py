@@ -8,6 +8,7 @@ from dractl.allocation import DeviceID, Survey
 from dractl.capacity.inventory import PCIE_ROOT
 from dractl.capacity.placing import Fit
 from dractl.cluster.devices import Devices
+from dractl.model.device_phrases import PLACES, count_devices
 from dractl.objects import PoolName
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.verdict import NodeVerdict
@@ -114,8 +115,8 @@ def _explain_stranding(
     for request in survey.requests:
         if request.ref.alternative is None and not request.enough:
             return (
-                f"{_want_phrase(request.wanted, request.request)}; {len(request.candidates)} free"
-                " on the node"
+                f"{_want_phrase(request.wanted, request.request)};"
+                f" the node has {_free_phrase(len(request.candidates))}"
             )
     for constraint in survey.constraints:
         if constraint.kind != "matchAttribute":
@@ -130,16 +131,22 @@ def _explain_stranding(
             ):
                 continue
             name = constraint.attribute.rpartition("/")[2]
+            place = PLACES.get(name)
+            sharing = f"on one {place}" if place else f"with one {name}"
             for request_name in constraint.requests:
                 count = len(candidates.get(request_name, ()))
                 want = counts.get(request_name, 1)
                 if count < want:
                     return (
-                        f"{_want_phrase(want, request_name)} with one {name}; {count} free with"
-                        f" {group.value}"
+                        f"{_want_phrase(want, request_name)} {sharing},"
+                        f" and theirs has {_free_phrase(count)}"
                     )
     return explain_node(verdict.name) or "the free devices cannot be allocated together"
 
 
 def _want_phrase(count: int, request: str) -> str:
-    return f"a copy wants {count} {request}"
+    return f"a copy wants {count_devices(count, request)}"
+
+
+def _free_phrase(count: int) -> str:
+    return f"{count} free" if count else "none free"

@@ -15,12 +15,13 @@ from dractl.cli import common, terminal
 from dractl.cli.options.machine_input import describe_machine, render_machine
 from dractl.errors import InputError, UsageError
 from dractl.machines.wiring import place_together
+from dractl.model.device_phrases import PLACES
 from dractl.model.shapes import MIG, Shape, parse, split
 from dractl.program import program_name
 from dractl.report.plain import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from dractl.capacity.suggest import Preference, Suggestion
@@ -106,7 +107,7 @@ def _report_missing(
                     f"{shape.text}: {' and '.join(silent_names)} would not publish"
                     f" {shape.constraint} here"
                     if silent_names
-                    else f"{shape.text}: no {_PLACES[shape.constraint]} has them all"
+                    else f"{shape.text}: no {PLACES[shape.constraint]} has them all"
                 ),
                 hint=(
                     f"without @{shape.constraint}: {_describe_copies(unconstrained)},"
@@ -127,12 +128,11 @@ def _report_missing(
 
 _WIDTH = 80
 """The columns of comments, the same for files and terminals of every width."""
-_PLACES: Mapping[str | None, str] = {"pcieRoot": "PCIe root", "numaNode": "NUMA node"}
 
 
 def _suggest_loosely(shape: Shape, rendering: Rendering, target: Target) -> Suggestion | None:
     """Return the suggestion for a shape without the alignment that it demands."""
-    if shape.constraint not in _PLACES:
+    if shape.constraint not in PLACES:
         return None
     try:
         return suggest(structs.replace(shape, constraint=None), rendering, target)

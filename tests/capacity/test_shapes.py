@@ -24,7 +24,7 @@ from tests.explain.cluster import device, device_class, node, slice_of, state_of
 FEATURES = Features.for_release("1.37")
 TARGET = Target.of("1.37")
 ALL_ON_ONE_ROOT = "all on one PCIe root"
-PAIR_AND_NEIGHBOUR = "1 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
+PAIR_AND_NEIGHBOUR = "1 GPU + 1 NIC on one PCIe root, the other GPU on the same NUMA node"
 
 
 def place_shape(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
@@ -43,7 +43,7 @@ def place_shape(state: ClusterState, shape: str) -> dict[str, dict[str, int]]:
         # One root a GPU and its NIC, four of them on each socket.
         ("dgx-h100", "gpu=1,nic=1", {ALL_ON_ONE_ROOT: 8}),
         ("dgx-h100", "gpu=2,nic=1", {PAIR_AND_NEIGHBOUR: 4}),
-        ("dgx-h100", "gpu=8,nic=8", {"1 gpu + 1 nic on one PCIe root, 8 times": 1}),
+        ("dgx-h100", "gpu=8,nic=8", {"1 GPU + 1 NIC on one PCIe root, 8 times": 1}),
         ("dgx-h100", "gpu=3", {"all on one NUMA node": 2}),
         ("dgx-h100", "gpu=5", {"not aligned": 1}),
         ("dgx-h100", "gpu=2,nic=1@pcieRoot", {}),

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     [
         ("gpu=2,nic=1", "all on one PCIe root", 1),
         ("gpu=2,rdma=2", "all on one PCIe root", 1),
-        ("gpu=4,nic=4", "2 gpu + 2 nic on one PCIe root, 2 times, all on one NUMA node", 3),
+        ("gpu=4,nic=4", "2 GPUs + 2 NICs on one PCIe root, 2 times, all on one NUMA node", 3),
         (
             "gpu=4",
-            "2 gpu on one PCIe root, 2 times, all on one NUMA node",
+            "2 GPUs on one PCIe root, 2 times, all on one NUMA node",
             3,
         ),  # gpu.nvidia.com 0.5 has numaNode
         # dra.net publishes no NUMA node: it is enough that the GPUs of one root and the other one are on the same.
-        ("gpu=3,nic=1", "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node", 2),
-        ("gpu=5,nic=1", "2 gpu + 1 nic on one PCIe root, the other 3 gpu anywhere", 1),
+        ("gpu=3,nic=1", "2 GPUs + 1 NIC on one PCIe root, the other GPU on the same NUMA node", 2),
+        ("gpu=5,nic=1", "2 GPUs + 1 NIC on one PCIe root, the other 3 GPUs anywhere", 1),
         ("gpu", "one device", 0),
     ],
 )
@@ -60,9 +60,7 @@ def test_devices_on_different_roots_are_aligned_by_numa_node(
 ) -> None:
     found = suggest(parse("gpu=3,nic=1"), rendered(plx, nvidia="0.5", dranet="main"), TARGET)
     assert found is not None
-    assert (
-        found.alignment == "2 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
-    )
+    assert found.alignment == "2 GPUs + 1 NIC on one PCIe root, the other GPU on the same NUMA node"
 
 
 def test_suggestions_lint_clean(plx: Machine, rendered: Renderer, tmp_path: Path) -> None:

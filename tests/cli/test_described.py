@@ -170,7 +170,7 @@ def test_stranded_devices_of_a_machine_stand_below_the_table(
     assert len(lines) == 2  # each GPU is on a PCIe root of its own
     for line in lines:
         assert line.startswith("p5.48xlarge: 1 device of gpu.nvidia.com on pci")
-        assert line.endswith("stranded after 2 copies (a copy wants 3 gpu; 2 free on the node)")
+        assert line.endswith("stranded after 2 copies (a copy wants 3 GPUs; the node has 2 free)")
 
 
 def stranded_names(answer: dict[str, Any]) -> list[tuple[str, str]]:

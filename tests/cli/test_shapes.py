@@ -13,7 +13,7 @@ from dractl.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAIR_AND_NEIGHBOUR = "1 gpu + 1 nic on one PCIe root, the other 1 gpu on the same NUMA node"
+PAIR_AND_NEIGHBOUR = "1 GPU + 1 NIC on one PCIe root, the other GPU on the same NUMA node"
 
 
 def fit(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -52,8 +52,8 @@ def test_head_repeats_the_shape_and_table_shows_the_alignment(
     code, out = fit(capsys, "gpu=2,nic=1", "--hardware", "dgx-h100")
     lines = out.splitlines()
     assert code == 0
-    assert lines[0].startswith("gpu=2,nic=1, as near to each other as each node allows ")
-    assert lines[1].endswith("4 more copies fit")
+    assert lines[0].startswith("gpu=2,nic=1, as close to each other as each node allows ")
+    assert lines[1].endswith("4 copies fit")
     assert lines[3:5] == ["  4 on dgx-h100-1", f"      {PAIR_AND_NEIGHBOUR}"]
     code, out = fit(capsys, "gpu=8,nic=8@none", "--hardware", "dgx-h100")
     assert code == 0
@@ -63,7 +63,7 @@ def test_head_repeats_the_shape_and_table_shows_the_alignment(
 @pytest.mark.parametrize(
     ("shape", "head", "cause"),
     [
-        ("gpu=2,nic=1@pcieRoot", "each copy on one PCIe root", "no pcieRoot has 2 gpu and 1 nic"),
+        ("gpu=2,nic=1@pcieRoot", "each copy on one PCIe root", "no PCIe root has 2 GPUs and a NIC"),
         (
             "gpu=2,nic=1@numaNode",
             "each copy on one NUMA node",
@@ -99,7 +99,7 @@ def test_the_table_of_shapes_says_the_alignment_of_each(capsys: pytest.CaptureFi
 
 def test_page_shows_the_shape_and_the_alignment(capsys: pytest.CaptureFixture[str]) -> None:
     _, out = fit(capsys, "gpu=2,nic=1", "--hardware", "dgx-h100", "-o", "html")
-    assert "<h1>gpu=2,nic=1, as near to each other as each node allows: 4 more copies fit" in out
+    assert "<h1>gpu=2,nic=1, as close to each other as each node allows: 4 copies fit" in out
     assert f"{PAIR_AND_NEIGHBOUR}: 4 on dgx-h100-1" in out
     shapes = "gpu=2,nic=1;gpu=1,nic=1@pcieRoot"
     _, out = fit(capsys, "--shapes", shapes, "--hardware", "dgx-h100", "-o", "html")
@@ -140,7 +140,7 @@ def test_less_aligned_copies_are_counted_beside_the_suggested_claim(
     assert "# 1 of these fits on the node; " in out
     assert "#   2 more copies of gpu=1,nic=1 fit less closely: not aligned\n" in out
     code, out = fit(capsys, "gpu=1,nic=1", "--hardware", str(lab))
-    assert (code, "3 more copies fit" in out) == (0, True)
+    assert (code, "3 copies fit" in out) == (0, True)
     assert "      1: all on one PCIe root\n      2: not aligned\n" in out
 
 

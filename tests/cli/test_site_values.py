@@ -49,7 +49,7 @@ def test_copies_fit_as_if_the_address_were_right(
 ) -> None:
     assert main(["fit", template, "--hardware", "dgx-h100", "--isolated"]) == 0
     shown = capsys.readouterr()
-    assert "8 more copies fit" in shown.out
+    assert "8 copies fit" in shown.out
     assert shown.err.count(NOTE) == 1
 
 

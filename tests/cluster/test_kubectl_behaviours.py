@@ -157,7 +157,7 @@ def prints(out: str) -> str:
 FITS, LISTS, COUNTS = (
     Says(0, "fits on node-1"),
     Says(0, r"gpu\.example\.com +- +2 +2"),
-    Says(0, "2 more copies fit"),
+    Says(0, "2 copies fit"),
 )
 BEHAVIOURS = [
     Behaviour("whole", "", FITS, LISTS, COUNTS),

@@ -468,7 +468,8 @@ def test_further_obstacles_are_named_beside_the_right_name() -> None:
     answer = explain("c", *TWO, busy, pending)
     assert answer.reasons[0].code == "selector-error"
     assert any(
-        "architecture in request r. Then: " in note and "1 of 2" in note for note in answer.notes
+        "architecture in request r. After that: " in note and "1 of 2" in note
+        for note in answer.notes
     )
     assert not any("without" in title for title in titles(answer))
 
@@ -485,13 +486,13 @@ def test_an_existing_template_is_used_instead_of_a_new_one() -> None:
         "pod/p", *BUSY, existing, pending, pod("web-0", spec={"nodeName": "node-1"}), pod("web-1")
     )
     assert not any("create" in title for title in titles(busy))
-    assert any("one-gpu. Then: " in note and "in use" in note for note in busy.notes)
+    assert any("one-gpu. After that: " in note and "in use" in note for note in busy.notes)
 
 
 def test_a_misspelt_class_is_not_created() -> None:
     answer = explain("c", *TWO, claim("c", request("r", "gpu.nvdia.com", 3)))
     assert not any("install" in title for title in titles(answer))
-    assert any("not enough by itself" in note for note in answer.notes)
+    assert any("it is not enough" in note for note in answer.notes)
 
 
 # -- the rest --

@@ -979,7 +979,7 @@ def test_holders_of_partitions_under_a_constraint_are_named() -> None:
         *users,
     )
     assert answer.headline.endswith(
-        "no value of parent is shared by 2 free r with profile == '3g.40gb'; held by pods ml/nb-0, ml/nb-1"
+        "no value of parent is shared by 2 free devices of request r with profile == '3g.40gb'; held by pods ml/nb-0, ml/nb-1"
     )
     assert {"delete pod ml/nb-0", "delete pod ml/nb-1"} <= set(titles(answer))
 

@@ -229,7 +229,7 @@ def test_copies_that_the_known_part_of_a_machine_takes(capsys: pytest.CaptureFix
     arguments = ("fit", "gpu=2@pcieRoot", "--hardware", "g2-standard-48")
     code, out, _ = run(capsys, *arguments)
     assert code == 0
-    assert "at least 1 more copy fits; whether more copies fit is unknown" in out
+    assert "at least 1 copy fits; whether more copies fit is unknown" in out
     code, out, _ = run(capsys, *arguments, "--replicas", "2")
     assert code == 1
     assert "discover --save" in out

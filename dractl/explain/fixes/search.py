@@ -172,7 +172,7 @@ class _Search:
         fixes = tuple(_make_fix(self.problem, each, n) for n, each in enumerate(shown, 1))
         insufficient = [pair for slot, pair in self.insufficient.items() if slot not in self.done]
         notes = [
-            f"not enough by itself: {candidate.title}. Then: {then.headline}"
+            f"it is not enough to {candidate.title}. After that: {then.headline}"
             for candidate, then in insufficient
         ]
         notes += (

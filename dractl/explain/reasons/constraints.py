@@ -18,6 +18,7 @@ from dractl.explain.reasons.misfits import format_expression
 from dractl.explain.reasons.next_step import DAEMONSETS, AskedObject
 from dractl.explain.reasons.phrases import Names, Scope, plural
 from dractl.facts import driver, names
+from dractl.model.device_phrases import PLACES, count_devices
 
 
 class AttributeMissing(RequestCause, frozen=True, kw_only=True):
@@ -187,15 +188,16 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
                 f" wanted, there {verb} {self.have}"
             )
         short = (self.attribute or "").rpartition("/")[2]
-        free = "free " if self.devices and self.exists else ""
+        free = "free" if self.devices and self.exists else ""
         wanted: dict[str, list[str]] = {}  # by request, since its alternatives exclude each other
         for request, number in self.counts:
-            wanted.setdefault(request.partition("/")[0], []).append(f"{number} {free}{request}")
+            phrase = count_devices(number, request, free)
+            wanted.setdefault(request.partition("/")[0], []).append(phrase)
         each = [" or ".join(alternatives) for alternatives in wanted.values()]
         wants = (" and " if len(each) == len(self.counts) else ", and ").join(each)
-        wants = wants or f"{free}{names.join(self.requests)}"
-        # A PCIe root or a NUMA node is a place with devices; any other attribute is a value that
-        # devices share.
+        wants = wants or " ".join(filter(None, (free, "devices of", names.join(self.requests))))
+        # A standard attribute is a place with devices; any other attribute is a value that devices
+        # share.
         place = (self.attribute or "").startswith("resource.kubernetes.io/")
         only = (
             f" with {format_expression(self.selectors[0], 44)}"
@@ -203,7 +205,7 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
             else ""
         )
         why = (
-            f"no {short} has {wants}"
+            f"no {PLACES.get(short, short)} has {wants}"
             if place
             else f"no value of {short} is shared by {wants}{only}"
         )

@@ -27,6 +27,7 @@ from dractl.program import program_name
 from dractl.report.alignment.html import STYLE, fleet_section
 from dractl.report.capacity.text import (
     alignments,
+    count_copies,
     describe_aligned_counts,
     describe_demand,
     short_name,
@@ -99,7 +100,7 @@ def fit(
     """Return the page with the places of the copies; ``stock`` is the cluster with the copies in
     it.
     """
-    more = "1 more copy fits" if result.fits == 1 else f"{result.fits} more copies fit"
+    more = count_copies(result)
     if result.undecided:
         more = f"at least {more}, undecided"
     title = f"{describe_demand(result)}: {more}"

@@ -397,10 +397,16 @@ def fit(report: FitReport, canvas: Canvas, release: str, *, every: bool = False)
     )
 
 
+def count_copies(found: Fit) -> str:
+    """Return ``4 more copies fit``, or ``4 copies fit`` if nothing runs yet."""
+    more = "" if found.subject.is_cluster_idle else "more "
+    return f"{found.fits or 'no'} {more}{'copy fits' if found.fits == 1 else 'copies fit'}"
+
+
 def _count_in_words(report: FitReport) -> str:
     """Return the headline: how many copies fit, and the limits of this statement."""
     fits, copies = report.fit.fits, report.fit
-    number = more = f"{fits or 'no'} more {'copy fits' if fits == 1 else 'copies fit'}"
+    number = more = count_copies(copies)
     if report.replicas is not None:
         number = f"{min(fits, report.replicas)} of {report.replicas} fit"
     if report.is_unknown:
@@ -514,7 +520,7 @@ def describe_demand(found: Fit) -> str:
 
 
 _DEMANDS: Mapping[Constraint | None, str] = {
-    None: "as near to each other as each node allows",
+    None: "as close to each other as each node allows",
     "pcieRoot": "each copy on one PCIe root",
     "numaNode": "each copy on one NUMA node",
     "none": "without constraint or preference",

@@ -227,8 +227,8 @@ def test_the_end_of_an_eviction_loop_leaves_requests_of_nobody_as_they_are() -> 
     ]
     objects = [o for o in EVICTION_LOOP if o["metadata"]["name"] != "web-2"]
     answer = explain("pod/web-2", *objects, gpu_too, both)
-    effect = "not enough by itself: add effect NoExecute to the toleration of xid in request r."
-    assert any(note.startswith(f"{effect} Then: {LOOP}") for note in answer.notes)
+    effect = "it is not enough to add effect NoExecute to the toleration of xid in request r."
+    assert any(note.startswith(f"{effect} After that: {LOOP}") for note in answer.notes)
 
 
 def test_an_eviction_loop_is_explained_beside_a_claim_that_no_pod_uses() -> None:

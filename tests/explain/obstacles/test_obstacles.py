@@ -423,7 +423,7 @@ def test_one_count_is_in_the_way_where_it_breaks_two_constraints() -> None:
     machines = node("a"), slice_of(GPU, "a", *devices), nic
     answer = explain(CLASS, NIC_CLASS, *machines, wanted, pod("p", USES))
     assert kinds(answer) == ["count"]
-    assert "no pcieRoot has 3 gpu" in answer.obstacles[0].have
+    assert "no PCIe root has 3 GPUs" in answer.obstacles[0].have
     assert "numaNode over gpu: 3 different values wanted, there are 2" in answer.obstacles[0].have
     assert "lower count of request gpu from 3 to 1" in answer.fixes[0].title
 
@@ -474,8 +474,8 @@ def test_a_correction_that_is_not_enough_is_followed_by_the_lasting_cause() -> N
     held = holder("x", "a", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
     subject = pod("p", {"name": "g", "resourceClaimTemplateName": "bigg"})
     answer = explain(CLASS, node("a"), slices, *held, wanted, subject)
-    (note,) = (note for note in answer.notes if note.startswith("not enough by itself: "))
-    assert "bigg to big. Then: never here, even on an idle node: " in note
+    (note,) = (note for note in answer.notes if note.startswith("it is not enough to "))
+    assert "bigg to big. After that: never here, even on an idle node: " in note
 
 
 def test_demand_beyond_an_idle_node_is_reported_before_holders() -> None:
