@@ -184,6 +184,23 @@ class Survey(Struct, frozen=True):
             for request in self.requests
         )
 
+    def count_devices(self, request: RequestSurvey) -> int:
+        """Return the most devices that one of the surveyed requests can get if none is allocated
+        twice: ``matchAttribute`` limits it to devices with the same value.
+        """
+        groups_by_constraint = [
+            c.groups
+            for c in self.constraints
+            if c.kind == "matchAttribute"
+            and c.claim_index == request.claim_index
+            and request.request in c.requests
+        ]
+        counts = [
+            max((len(dict(g.candidates)[request.request]) for g in groups), default=0)
+            for groups in groups_by_constraint
+        ]
+        return min([len(request.candidates), *counts])
+
 
 def restate(survey: Survey, claims: Sequence[ResourceClaim]) -> Survey:
     """Return the survey for claims that differ from the surveyed ones only in their names and in

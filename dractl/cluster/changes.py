@@ -76,27 +76,32 @@ def parse_pointer(path: str) -> list[str]:
 def apply_patch(
     value: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return a copy of ``value`` after an RFC 6902 patch of any operation but ``copy``.
+    """Return ``value`` after an RFC 6902 patch of any operation but ``copy``. The parts that no
+    operation changes are shared with ``value``.
 
     Raises PatchError.
     """
-    result: dict[str, Any] = copy.deepcopy(dict(value))
+    result = dict(value)
     for operation in operations:
         if operation["op"] == "move":
-            parent, part = _find_container(result, operation["from"])
+            parent, part = _copy_container(result, operation["from"])
             moved = _child(parent, part)
             _edit(parent, part, {"op": "remove"})
-            _edit(*_find_container(result, operation["path"]), {"op": "add", "value": moved})
+            _edit(*_copy_container(result, operation["path"]), {"op": "add", "value": moved})
         else:
-            _edit(*_find_container(result, operation["path"]), operation)
+            _edit(*_copy_container(result, operation["path"]), operation)
     return result
 
 
-def _find_container(value: Any, path: Any) -> tuple[Any, str]:
-    """Return the container of the value at a JSON pointer, and the value's key there."""
+def _copy_container(value: Any, path: Any) -> tuple[Any, str]:
+    """Replace all containers on the way to a JSON pointer by copies. Return the innermost one, and
+    the key of the value there.
+    """
     *above, last = parse_pointer(str(path))
     for part in above:
-        value = _child(value, part)
+        child = copy.copy(_child(value, part))
+        value[int(part) if isinstance(value, list) else part] = child
+        value = child
     return value, last
 
 
@@ -119,17 +124,17 @@ def _edit(parent: Any, part: str, operation: Mapping[str, Any]) -> None:
         elif op == "remove":
             del parent[part]
         else:
-            parent[part] = copy.deepcopy(operation["value"])
+            parent[part] = operation["value"]
     elif isinstance(parent, list):
         index = len(parent) if part == "-" else int(part)
         if op == "add":
-            parent.insert(index, copy.deepcopy(operation["value"]))
+            parent.insert(index, operation["value"])
         elif index >= len(parent):
             raise PatchError(f"there is no item {part}")
         elif op == "remove":
             del parent[index]
         else:
-            parent[index] = copy.deepcopy(operation["value"])
+            parent[index] = operation["value"]
     else:
         raise PatchError(f"{part!r} is in neither a map nor a list")
 

@@ -66,6 +66,10 @@ class Devices:
             self._named[key] = named
         return named.get(device.device)
 
+    def are_shared(self, devices: Iterable[DeviceID]) -> bool:
+        """Return True if any of the devices can be allocated more than once at the same time."""
+        return any(device.allow_multiple_allocations for device in map(self.get, devices) if device)
+
     def node_of(self, devices: tuple[str, ...]) -> str | None:
         """Return the only node that can use devices (``driver/pool/device``); None if several can.
 

@@ -4,6 +4,7 @@ which reports render.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct, field
@@ -534,10 +535,15 @@ def reason_of(cause: Cause, names: Names, pod_claim: str | None = None) -> Reaso
         facts["claim"] = cause.refs[0].claim
         facts["request"] = ", ".join(map(str if single else names.short_name, cause.refs))
         facts["podClaim"] = facts.get("podClaim") or pod_claim
-    keys = sorted(facts, key=lambda key: _FACT_POSITIONS.get(key, len(_FACT_ORDER)))
     return Reason(
         cause.code,
         cause.full_sentence(names),
         cause.brief(names),
-        {key: facts[key] for key in keys if _has_value(facts[key])},
+        {key: facts[key] for key in _sort_facts(tuple(facts)) if _has_value(facts[key])},
     )
+
+
+@cache
+def _sort_facts(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of facts in the order in which JSON shows them."""
+    return tuple(sorted(keys, key=lambda key: _FACT_POSITIONS.get(key, len(_FACT_ORDER))))

@@ -25,6 +25,7 @@ from dractl.model import pod_templates
 from dractl.model.abbreviation import abbreviate as some
 from dractl.objects import IMPLICIT_PREFIX, Raw
 from dractl.program import program_name
+from dractl.properties import cached_property
 from dractl.scheduler.claims import EditableSpec, PodClaim
 from dractl.scheduler.extended import classes_by_resource
 from dractl.views import Claim, Pod, View, Workload
@@ -34,7 +35,7 @@ CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 _KINDS_HINT = "kinds: pod, claim, template, deploy, sts, ds, rs, job, cronjob, node"
 
 
-class Question(Struct, frozen=True):
+class Question(Struct, frozen=True, dict=True):
     """One subject."""
 
     kind: str
@@ -42,12 +43,12 @@ class Question(Struct, frozen=True):
     value: Raw
     """The object; for a workload without pods, the pod that its template would make."""
 
-    @property
+    @cached_property
     def view(self) -> View:
         """The object, with the fields that all kinds have."""
         return View(self.value)
 
-    @property
+    @cached_property
     def pod(self) -> Pod:
         """The object as a pod; a claim does not have a pod's fields."""
         return Pod(self.value)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dractl.allocation import CLAIM_NAME, DeviceID, Survey
+from dractl.allocation import CLAIM_NAME, DeviceID, RequestSurvey, Survey
 from dractl.cluster.devices import Devices
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import Reason, reason_of
@@ -24,6 +24,7 @@ from dractl.model import (
     ExactDeviceRequest,
     RequestRef,
 )
+from dractl.properties import cached_property
 from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.claims import PodClaim
 from dractl.scheduler.rejection import Rejection, UnmetRequirement, UntoleratedTaint
@@ -33,7 +34,7 @@ from dractl.views import Pod
 MAX_NODES_ANSWERED_ALONE = 64  # with more nodes than this, nodes with the same answer share it
 
 
-class Case(Struct, frozen=True):
+class Case(Struct, frozen=True, dict=True):
     """One subject in one cluster."""
 
     question: Question
@@ -62,7 +63,7 @@ class Case(Struct, frozen=True):
     def state(self) -> ClusterState:
         return self.scheduler.state
 
-    @property
+    @cached_property
     def refusing(self) -> Mapping[str, Survey]:
         """The surveys of nodes where the claims cannot be allocated."""
         return {
@@ -70,6 +71,13 @@ class Case(Struct, frozen=True):
             for v, *_ in self.groups
             if not v.allocates and v.name in self.surveys
         }
+
+    def count_devices(self, survey: Survey, request: RequestSurvey) -> int:
+        """Return the most devices that a surveyed node can give a request; a shared device can be
+        given more than once.
+        """
+        is_shared = self.devices.are_shared(request.candidates)
+        return request.wanted if is_shared else survey.count_devices(request)
 
     def say(self, cause: Cause) -> str:
         """Return the sentence about a cause, with the names that the user gave."""

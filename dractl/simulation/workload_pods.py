@@ -1,6 +1,6 @@
 """Pods of a workload, and new pods as its controller creates them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dractl.cluster.derived import derive_from
@@ -34,17 +34,17 @@ def workload_key(pod: Pod) -> WorkloadKey | None:
 
 def list_active_pods(state: ClusterState, workload: WorkloadKey) -> tuple[Pod, ...]:
     """Return the active pods of a workload."""
-    return _active_pods_by_workload(state).get(workload, ())
+    return filter_active_pods(_pods_by_workload(state).get(workload, ()))
 
 
 @derive_from("Pod", "PriorityClass")
-def _active_pods_by_workload(state: ClusterState) -> Mapping[WorkloadKey, tuple[Pod, ...]]:
+def _pods_by_workload(state: ClusterState) -> Mapping[WorkloadKey, Sequence[Pod]]:
     pods: dict[WorkloadKey, list[Pod]] = {}
     for pod in state.pods.values():
         workload = workload_key(pod)
         if workload is not None:
             pods.setdefault(workload, []).append(pod)
-    return {workload: filter_active_pods(theirs) for workload, theirs in pods.items()}
+    return pods
 
 
 def count_bound_pods(pods: Iterable[Pod]) -> int:

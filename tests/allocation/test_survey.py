@@ -67,6 +67,7 @@ def test_values_of_a_constraint_hold_the_remaining_devices_of_each_request(
     }
     assert held == {"r0": {"gpu": ["g0", "g1"], "nic": []}, "r1": {"gpu": ["g2"], "nic": ["n"]}}
     assert not aligned.satisfiable
+    assert [found.count_devices(request) for request in found.requests] == [2, 1]
     (loss,) = found.requests[0].stages[-1].lost
     assert (loss.device.device, loss.code, loss.attribute) == ("g3", "attr-missing", root)
 

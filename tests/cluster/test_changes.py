@@ -31,6 +31,21 @@ def test_patch_adds_replaces_and_removes() -> None:
     assert value == {"a": {"b": [1, 2]}, "c": 3}
 
 
+def test_a_patch_shares_what_it_leaves_alone_and_changes_nothing_else() -> None:
+    value = {"a": {"b": [{"x": 1}], "c": [2]}, "d": {}}
+    added = {"e": [1]}
+    operations = [
+        {"op": "add", "path": "/a/b/0/y", "value": added},
+        {"op": "add", "path": "/a/b/0/y/e/-", "value": 2},
+        {"op": "move", "from": "/d", "path": "/a/d"},
+    ]
+    after = apply_patch(value, operations)
+    assert after == {"a": {"b": [{"x": 1, "y": {"e": [1, 2]}}], "c": [2], "d": {}}}
+    assert value == {"a": {"b": [{"x": 1}], "c": [2]}, "d": {}}
+    assert added == {"e": [1]}
+    assert after["a"]["c"] is value["a"]["c"]
+
+
 @pytest.mark.parametrize(
     "operation",
     [

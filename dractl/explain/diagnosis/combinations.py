@@ -88,9 +88,7 @@ def cause_of_excess(case: Case, survey: Survey) -> Cause | None:
         return None
     if any(len(devices) < r.wanted for r, devices in zip(requests, matching, strict=True)):
         return None
-    if any(
-        d.allow_multiple_allocations for d in map(case.devices.get, union) if d
-    ) or _has_admin_access(case, requests):
+    if case.devices.are_shared(union) or _has_admin_access(case, requests):
         return None
     return NotEnoughTogether(requests=tuple(r.ref for r in requests), want=wanted, have=len(union))
 
@@ -147,9 +145,7 @@ def _cause_of_rivals(case: Case, requests: Sequence[RequestSurvey]) -> Cause | N
     for first, second in combinations(requests, 2):
         devices = list(dict.fromkeys((*first.candidates, *second.candidates)))
         wanted = first.wanted + second.wanted
-        if len(devices) >= wanted or any(
-            d.allow_multiple_allocations for d in map(case.devices.get, devices) if d
-        ):
+        if len(devices) >= wanted or case.devices.are_shared(devices):
             continue
         return RivalRequests(
             requests=(first.ref, second.ref),

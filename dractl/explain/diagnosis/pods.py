@@ -332,9 +332,11 @@ def _slices_of_missing_nodes(case: Case) -> dict[str, list[ResourceSlice]]:
 def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """Yield a note that pods which hold the devices cannot run."""
     holders = (h.pod for cause in ranked[:1] for h in cause.holders if h.pod and not h.finished)
+    pods = case.state.pods
     reasons = {
-        name: describe_stuck_container(Pod(case.state.get("Pod", parse_key(name))))
-        for name in dict.fromkeys(holders)
+        name: describe_stuck_container(pod)
+        for name, pod in ((name, pods.get(parse_key(name))) for name in dict.fromkeys(holders))
+        if pod is not None
     }
     descriptions = [f"{name} {why}" for name, why in reasons.items() if why]
     if descriptions:

@@ -1,7 +1,7 @@
 """Free devices: end pods, delete claims that nobody uses, or share a claim."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 
 from msgspec import Struct
 
@@ -65,9 +65,8 @@ def release_devices(problem: FixProblem) -> Iterator[Candidate]:
         if None in nodes.values() or nodes[first.name] == nodes[second.name]:
             yield from _release_claims(problem, [first, second], degree=20)
     wanted = max((survey.wanted for _, survey in problem.requests()), default=1)
-    for count in sorted({1, wanted}):
-        for of_each_driver in _list_some_of_each_driver(problem, ordered, count):
-            yield from _release_claims(problem, of_each_driver, degree=25)
+    for of_each_driver in _list_some_of_each_driver(problem, ordered, sorted({1, wanted})):
+        yield from _release_claims(problem, of_each_driver, degree=25)
     for cause in problem.causes:
         names = list(dict.fromkeys(holder.claim for holder in list_holders([cause])))
         if 2 < len(names) <= _MAX_HOLDERS and len(cause.nodes) == 1:
@@ -83,18 +82,18 @@ def _list_held_claims(problem: FixProblem) -> dict[str, _HeldClaim]:
 
 
 def _list_some_of_each_driver(
-    problem: FixProblem, claims: Sequence[_HeldClaim], count: int
+    problem: FixProblem, claims: Sequence[_HeldClaim], counts: Sequence[int]
 ) -> Iterator[list[_HeldClaim]]:
-    """Yield ``count`` claims of each driver, for each node on which devices of several drivers are
-    in use.
+    """Yield each number of claims of each driver, for each node on which devices of several drivers
+    are in use.
     """
-    by_driver: dict[str | None, dict[str, list[_HeldClaim]]] = {}
+    by_node: dict[str | None, dict[str, list[_HeldClaim]]] = {}
     for claim in claims:
         drivers = {name.partition("/")[0] for holder in claim.holders for name in holder.devices}
-        node = by_driver.setdefault(_find_node(problem, claim), {})
+        by_driver = by_node.setdefault(_find_node(problem, claim), {})
         for driver in sorted(drivers):
-            node.setdefault(driver, []).append(claim)
-    for claims_by_driver in islice(by_driver.values(), _MAX_ALTERNATIVES):
+            by_driver.setdefault(driver, []).append(claim)
+    for count, claims_by_driver in product(counts, islice(by_node.values(), _MAX_ALTERNATIVES)):
         some = [claim for each in claims_by_driver.values() for claim in each[:count]]
         distinct = {claim.name: claim for claim in some}
         if len(claims_by_driver) > 1 and 1 < len(distinct) <= _MAX_HOLDERS:

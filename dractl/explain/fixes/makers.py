@@ -50,5 +50,6 @@ def make_candidates(problem: FixProblem) -> Iterator[Candidate]:
         if any(issubclass(kind, classes) for kind in kinds):
             yield from make_once(problem)
     for classes, make in _CAUSE_MAKERS:
-        for cause in [cause for cause in problem.causes if isinstance(cause, classes)]:
+        matching = {kind for kind in kinds if issubclass(kind, classes)}
+        for cause in [cause for cause in problem.causes if type(cause) in matching]:
             yield from make(problem, cause)

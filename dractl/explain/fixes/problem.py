@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -158,7 +159,9 @@ class FixProblem(Struct, frozen=True):
         if claim.editable is None:
             return None
         target, prefix = claim.editable.target, claim.editable.path
-        return Claim.of(target, self.state.get(*parse_target(target)) or {}, prefix)
+        value = self.state.get(*parse_target(target)) or {}
+        make = partial(Claim.of, target, value, prefix)
+        return self.state.cache.from_object(("editable-claim", prefix), value, make)
 
     def claim_reference(self, pod_claim: str | None) -> tuple[int, Raw] | None:
         """Return the index and the entry with this name in the pod's ``spec.resourceClaims``."""

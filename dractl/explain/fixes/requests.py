@@ -33,45 +33,42 @@ _MAX_DEVICES_PER_CLAIM = 32  # resource.k8s.io AllocationResultsMaxSize
 @fix_once_for(Cause)
 def lower_counts(problem: FixProblem) -> Iterator[Candidate]:
     """Lower the number of devices: the largest that fits is tried first."""
-    surveys_by_ref: dict[RequestRef, list[RequestSurvey]] = {}
-    for _, survey in problem.requests():
-        surveys_by_ref.setdefault(survey.ref, []).append(survey)
-    for ref, surveys in surveys_by_ref.items():
-        wanted = max(survey.wanted for survey in surveys)
-        free = max(len(survey.candidates) for survey in surveys)
+    wanted: dict[RequestRef, int] = {}
+    free: dict[RequestRef, int] = {}
+    for survey in problem.case.refusing.values():
+        for request in survey.requests:
+            most = problem.case.count_devices(survey, request)
+            wanted[request.ref] = max(wanted.get(request.ref, 0), request.wanted)
+            free[request.ref] = max(free.get(request.ref, 0), most)
+    for ref, count in wanted.items():
         editable = problem.editable_request(ref)
-        if editable is None:
-            continue
-        if editable.part.takes_all:
-            largest = min(free or wanted, _MAX_DEVICES_PER_CLAIM)
-            yield from _replace_all_mode(problem, editable, ref, largest)
-        else:
-            yield from _lower_count(problem, editable, ref, wanted, free)
+        if editable is not None and editable.part.takes_all:
+            yield from _replace_all_mode(problem, editable, ref, free[ref] or count)
+        elif editable is not None:
+            yield from _lower_count(problem, editable, ref, count, min(free[ref], count - 1))
 
 
 def _lower_count(
-    problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, free: int
+    problem: FixProblem, editable: EditablePart[Request], ref: RequestRef, wanted: int, largest: int
 ) -> Iterator[Candidate]:
-    """Lower a count to the free devices, or to the next smaller numbers."""
+    """Lower a count to the devices that a node may give, or to the next smaller numbers."""
     is_replica = any(isinstance(cause, OwnReplicas) for cause in problem.causes)
-    for count in dict.fromkeys([free, *_counts_to_try(min(wanted - 1, _MAX_DEVICES_PER_CLAIM))]):
-        if 0 < count < wanted:
-            yield Candidate(
-                f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
-                (editable.put(("count",), count),),
-                FixSlot(Topic.COUNT, repr(ref)),
-                # Lower the count of all replicas rather than of one, since equal replicas should
-                # get the same.
-                Preference.ADAPT if is_replica else Preference.LESS,
-                degree=wanted - count,
-                superseded_by=(replica_count_slot(ref),) if is_replica else (),
-            )
+    for count in _counts_to_try(largest):
+        yield Candidate(
+            f"lower count of {problem.request_name(ref)} from {wanted} to {count}",
+            (editable.put(("count",), count),),
+            FixSlot(Topic.COUNT, repr(ref)),
+            # Equal replicas should get the same, so lowering the count of all comes first.
+            Preference.ADAPT if is_replica else Preference.LESS,
+            degree=wanted - count,
+            superseded_by=(replica_count_slot(ref),) if is_replica else (),
+        )
 
 
-def _counts_to_try(largest: int) -> Iterator[int]:
-    """Yield the largest counts, and 1."""
-    yield from range(largest, max(largest - _MAX_COUNTS, 0), -1)
-    yield 1
+def _counts_to_try(largest: int) -> list[int]:
+    """Return the largest counts, and 1; none if not even one device is free."""
+    largest = min(largest, _MAX_DEVICES_PER_CLAIM)
+    return [n for n in range(largest, 0, -1) if n > largest - _MAX_COUNTS or n == 1]
 
 
 def replica_count_slot(ref: RequestRef) -> FixSlot:
@@ -84,7 +81,7 @@ def _replace_all_mode(
 ) -> Iterator[Candidate]:
     """Ask for a number of devices instead of all."""
     path = editable.part.path
-    for count in dict.fromkeys(_counts_to_try(largest)) if largest else ():
+    for count in _counts_to_try(largest):
         mode = replace((*path, "allocationMode"), "ExactCount")
         addition = {"op": "add", "path": pointer(*path, "count"), "value": count}
         noun = "devices" if count > 1 else "device"
@@ -101,8 +98,8 @@ def _replace_all_mode(
 def narrow_all_mode(problem: FixProblem) -> Iterator[Candidate]:
     """Ask for all devices of one NUMA node or PCIe root instead of all devices of the node."""
     for _, survey in problem.requests():
-        editable = problem.editable_request(survey.ref)
-        if editable is None or survey.mode != "All":
+        editable = problem.editable_request(survey.ref) if survey.mode == "All" else None
+        if editable is None:
             continue
         for attribute in ("resource.kubernetes.io/numaNode", "resource.kubernetes.io/pcieRoot"):
             domain, _, name = attribute.partition("/")

@@ -210,7 +210,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         """Return True if both causes are equal except for their nodes and devices."""
         if type(self) is not type(other):
             return False
-        names = set(self.__struct_fields__) - _MERGED_FIELDS
+        names = _list_unmerged_fields(type(self))
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     @property
@@ -218,8 +218,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         """The amount that is missing, if it can be counted: devices, or thousandths of a resource
         of the node.
         """
-        facts = self.facts()
-        want, have = facts.get("want"), facts.get("have")
+        want, have = getattr(self, "want", None), getattr(self, "have", None)
         return want - have if isinstance(want, int) and isinstance(have, int) else 0
 
 
@@ -248,6 +247,12 @@ def _list_merged_fields(kind: type[Cause]) -> tuple[str, ...]:
     return tuple(
         name for name in kind.__struct_fields__ if name in _MERGED_FIELDS or name == "nearest"
     )
+
+
+@cache
+def _list_unmerged_fields(kind: type[Cause]) -> tuple[str, ...]:
+    """Return the fields of a class of causes that are equal for the same cause elsewhere."""
+    return tuple(name for name in kind.__struct_fields__ if name not in _MERGED_FIELDS)
 
 
 class StopCause(Cause, Generic[S], frozen=True, kw_only=True):
