@@ -393,28 +393,29 @@ def test_page_denies_a_fix_only_where_changes_were_tried(
     assert ("No small change makes it fit" in out) == ("No small change makes it fit" in text)
 
 
+def pictures(page: str) -> list[ElementTree.Element]:
+    """Return the pictures of a node's places."""
+    drawn = page.partition("<div class=places>")[2].partition("</div>")[0]
+    return list(ElementTree.fromstring(f"<all>{drawn}</all>"))
+
+
 def test_the_picture_names_its_devices(capsys: pytest.CaptureFixture[str]) -> None:
     """Well-formed, and its texts beside the boxes: a text inside a `rect` is not drawn."""
     _, out, _ = run(capsys, EXAMPLES, "-o", "html")
-    picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
-    assert not picture.findall(".//rect/*")
+    assert not any(picture.findall(".//rect/*") for picture in pictures(out))
     assert {"gpu-0", "gpu-2", "gpu held eval-3", "nic free", "pci-0000-5e-00-0"} <= {
-        text.text for text in picture.iter("text")
+        text.text for picture in pictures(out) for text in picture.iter("text")
     }
 
 
 def boxes(page: str) -> dict[str, list[str]]:
     """Place -> names of the devices that are drawn in its frame."""
-    picture = ElementTree.fromstring(
-        page[page.index("<svg") : page.index("</svg>") + len("</svg>")]
-    )
-    places = [(float(text.get("y", "0")), text.text or "") for text in picture.findall("text")]
-    found: dict[str, list[str]] = {name: [] for _, name in places}
-    for drawn in picture.findall("g"):
-        name = drawn.findall("text")[0]
-        below = max(place for place in places if place[0] < float(name.get("y", "0")))
-        found[below[1]].append(name.text or "")
-    return found
+    return {
+        picture.findtext("text") or "": [
+            drawn.findtext("text") or "" for drawn in picture.findall("g")
+        ]
+        for picture in pictures(page)
+    }
 
 
 def test_the_picture_has_a_root_once_and_names_in_full(
@@ -441,9 +442,9 @@ def test_the_picture_has_a_root_once_and_names_in_full(
         "elsewhere": ["gpu-1"],
         "pci0000:10 · NUMA 1": ["gpu-0", "gpu-0-mig-1g10gb-me-20-0", "nic-0"],
     }
-    picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + len("</svg>")])
     thick = [
         g.findall("text")[0].text
+        for picture in pictures(out)
         for g in picture.findall("g")
         if g.findall("rect")[0].get("stroke-width") == "3"
     ]

@@ -24,6 +24,8 @@ STYLE = """
 .levels i.NODE, .levels i.numa { background: var(--nvme); } \
 .levels i.SYS { background: var(--bad); }
 .levels i.unknown { background: var(--edge); }
+@media print { .pairs tbody { display: block; columns: 4; } .pairs tr { display: block; font-size: 10px; }
+  .pairs td { border: 0; padding: 0 8px 0 0; } }
 """
 
 
@@ -48,7 +50,7 @@ def alignment_section(alignments: Sequence[Alignment]) -> Iterator[str]:
         )
         yield (
             "<details><summary>the pairs</summary>"
-            f"<div class=wide><table>{pairs}</table></div></details>"
+            f"<div class='wide pairs'><table>{pairs}</table></div></details>"
         )
 
 

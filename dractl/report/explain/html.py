@@ -29,6 +29,7 @@ body { max-width: 62rem; } table { width: 100%; }
 .bar i { background: var(--gpu); display: block; height: 100%; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
 svg text.n { font-size: 11px; } svg text.s { font-size: 10px; fill: var(--soft); }
+.places { display: flex; flex-wrap: wrap; gap: 10px; margin-bottom: 6px; }
 pre { overflow-x: auto; font-size: 12px; margin: 4px 0; }
 .group { border-left: 4px solid var(--good); background: var(--box); padding: 8px 12px;
   margin: 0 0 18px; }
@@ -47,7 +48,7 @@ _COLOURS = {
     "hidden": "--soft",
     "unpublished": "--soft",
 }
-_BOX, _GAP, _HEAD, _WIDTH = 128, 10, 24, 900
+_BOX, _GAP, _HEAD, _WIDTH, _MIN_WIDTH = 128, 10, 24, 900, 200
 _LONGEST = 60  # maximum characters of a device's name; DNS labels have at most 63
 
 
@@ -186,7 +187,7 @@ def _picture(e: Explanation) -> Iterator[str]:
     if not name:
         name = next((n for r in e.reasons for n in r.nodes), "")
     yield f"<h2>Node {escape(name)}</h2>"
-    yield _svg(_places(e.devices))
+    yield f"<div class=places>{''.join(_pictures(_places(e.devices)))}</div>"
     shown = {d.status for d in e.devices}
     legend = " ".join(
         f"<span style='color:var({c})'>■</span> {s}" for s, c in _COLOURS.items() if s in shown
@@ -216,29 +217,32 @@ def _places(devices: Sequence[DeviceStatus]) -> dict[str, list[DeviceStatus]]:
     return named
 
 
-def _svg(places: dict[str, list[DeviceStatus]]) -> str:
-    parts: list[str] = []
-    y = 0
+def _pictures(places: dict[str, list[DeviceStatus]]) -> Iterator[str]:
+    """Yield a picture of each place, with boxes of the same width in all of them."""
     longest = max(len(_name(device)) for devices in places.values() for device in devices)
     box = max(_BOX, min(longest, _LONGEST) * 7 + 16)
     columns = max(1, (_WIDTH - _GAP) // (box + _GAP))
     columns = min(columns, max(map(len, places.values())))
-    width = max(columns * (box + _GAP) + _GAP, 320)
+    width = max(columns * (box + _GAP) + _GAP, _MIN_WIDTH)
     for place, devices in places.items():
         rows = (len(devices) + columns - 1) // columns
         height = _HEAD + rows * (34 + _GAP) + 4
-        parts.append(
-            f"<rect x='1' y='{y + 1}' width='{width}' height='{height}' rx='6' fill='none' "
-            f"stroke='var(--edge)'/>"
-            f"<text x='10' y='{y + 17}'>{escape(place)}</text>"
+        boxes = (
+            _device(
+                device,
+                _GAP + (i % columns) * (box + _GAP),
+                _HEAD + (i // columns) * (34 + _GAP),
+                box,
+            )
+            for i, device in enumerate(devices)
         )
-        for i, device in enumerate(devices):
-            left = _GAP + (i % columns) * (box + _GAP)
-            top = y + _HEAD + (i // columns) * (34 + _GAP)
-            parts.append(_device(device, left, top, box))
-        y += height + _GAP
-    size = f"width='{width + 2}' height='{y}' viewBox='0 0 {width + 2} {y}'"
-    return f"<svg {size} role='img' aria-label='devices of the node'>{''.join(parts)}</svg>"
+        size = f"width='{width + 2}' height='{height + 2}' viewBox='0 0 {width + 2} {height + 2}'"
+        yield (
+            f"<svg {size} role='img' aria-label='devices of {escape(place, quote=True)}'>"
+            f"<rect x='1' y='1' width='{width}' height='{height}' rx='6' fill='none'"
+            " stroke='var(--edge)'/>"
+            f"<text x='10' y='17'>{escape(place)}</text>{''.join(boxes)}</svg>"
+        )
 
 
 def _can_be_taken(device: DeviceStatus) -> bool:
