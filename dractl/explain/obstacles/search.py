@@ -324,6 +324,8 @@ class _Search:
         names = (first.name,)
 
         def fits(lifts: Sequence[Demand]) -> bool:
+            if not lifts and not group.demands:
+                return False  # the attempt on all nodes has shown it
             return not self.oracle.is_exhausted and self.oracle.fits(lift_all(lifted, lifts), names)
 
         free = FreeDevices()
