@@ -52,7 +52,7 @@ from dractl.model import DeviceRequestAllocationResult, DeviceTaint, ResourceSli
 from dractl.model.taints import format_taint
 from dractl.objects import Raw
 from dractl.scheduler.claims import PodClaim
-from dractl.views import Claim, ContainerStatus, Event, Pod, parse_timestamp
+from dractl.views import Claim, ContainerStatus, Event, Pod, age, parse_timestamp
 
 if TYPE_CHECKING:
     # Only for type checkers: the schemas of drivers need jsonschema
@@ -797,15 +797,14 @@ def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
     step takes.
     """
     pod, now = placed.pod, read_time(placed.state)
-    scheduled = parse_timestamp(
-        pod.condition("PodScheduled").last_transition or pod.creation_timestamp
-    )
+    since = pod.condition("PodScheduled").last_transition or pod.creation_timestamp
+    scheduled = parse_timestamp(since)
     if pod.phase != "Pending" or now is None or scheduled is None:
         return None
     seconds = now - scheduled
     if not pod.start_time and not pod.container_statuses:
         return (
-            running.KubeletSilent(nodes=placed.nodes, seconds=int(seconds))
+            running.KubeletSilent(nodes=placed.nodes, silence=age(since, now))
             if seconds > _SILENT_S
             else None
         )
@@ -813,7 +812,7 @@ def _kubelet_silence_cause(placed: PlacedPod) -> Cause | None:
     if creating is None or seconds <= _SLOW_S:
         return None
     why = (
-        f"container {creating.name} waits: ContainerCreating for {int(seconds)} s, and no event"
+        f"container {creating.name} waits: ContainerCreating for {age(since, now)}, and no event"
         " says why"
     )
     return running.NotStarted(nodes=placed.nodes, what="start it", why=why)

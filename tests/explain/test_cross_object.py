@@ -173,8 +173,9 @@ def test_replicas_kept_apart_need_as_many_nodes(by: str) -> None:
         "2 other pods of Deployment ml/web keep this one away from their nodes" in answer.headline
     )
     if by == "affinity":
-        said = [step.text for step in answer.next]
-        assert "lower the replicas of Deployment ml/web to what fits, or add a node" in said
+        said = {step.text: step.command for step in answer.next}
+        scaling = said["lower the replicas of Deployment ml/web to the 2 that fit, or add a node"]
+        assert scaling == "kubectl scale deployment/web -n ml --replicas=2"
         assert (
             "add a node without such a pod, or prefer the anti-affinity instead of requiring it"
             in said

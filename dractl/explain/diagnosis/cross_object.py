@@ -249,6 +249,7 @@ def _find_own_replicas(
             ends=completes,
             together=completes and _pods_need_each_other(case, (namespace, name)),
             autoscaler=scaler.name if scaler is not None else "",
+            placed=sum(1 for _ in _pods_with_node(case, owner)),
         )
     elif kind == "Job":
         cron_job = _cron_job_of_job(case, namespace, name)
@@ -310,6 +311,7 @@ def _find_anti_affine_replicas(
         apart=True,
         ends=job,
         together=job and _pods_need_each_other(case, (namespace, name)),
+        placed=sum(1 for _ in _pods_with_node(case, owner)),
     )
 
 

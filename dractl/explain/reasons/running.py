@@ -934,13 +934,14 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
     page = NodeSilent.page
 
-    seconds: int
-    """The seconds for which the kubelet has been silent."""
+    silence: str
+    """The time for which the kubelet has been silent, such as ``5m``."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
-        node = self.nodes[0]
-        silence = f"has not reported on the pod for {self.seconds} s"
-        return f"scheduled on {node}, but its kubelet {silence} and may not be running"
+        return (
+            f"scheduled on {self.nodes[0]} {self.silence} ago; its kubelet has not reported on the"
+            " pod since, and may not be running"
+        )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         yield see_kubelet(self.nodes[0])

@@ -148,6 +148,8 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
     """The number of nodes with these labels that have the devices."""
     size: int = 0
     """The number of pods in the group."""
+    placed: int = 0
+    """The number of the workload's pods that have a node."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "found": self.pods}
@@ -190,10 +192,24 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
                 quote_command("kubectl get nodes -l {}", self.node_labels),
             )
         else:
-            yield NextStep(
+            yield self._make_scaling_step()
+
+    def _make_scaling_step(self) -> NextStep:
+        """Return the step that scales the workload to the pods that have a node."""
+        kind, _, full_name = self.owner.partition(" ")
+        namespace, _, name = full_name.partition("/")
+        if not self.placed or kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
+            return NextStep(
                 f"lower the replicas of {self.owner} to what fits, or add a node",
                 "kubectl get nodes",
             )
+        count, verb = str(self.placed), "fits" if self.placed == 1 else "fit"
+        return NextStep(
+            f"lower the replicas of {self.owner} to the {count} that {verb}, or add a node",
+            quote_command(
+                "kubectl scale {} -n {} --replicas={}", f"{kind.lower()}/{name}", namespace, count
+            ),
+        )
 
 
 class ClaimEach(ClaimCause, frozen=True, kw_only=True):
