@@ -4,7 +4,7 @@ by msgspec; places by scanning the text again.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import compress, islice
 from math import isfinite
 from operator import ne
@@ -18,9 +18,10 @@ from msgspec.json import encode
 from dractl.manifests.documents import Broken, Document, DoubledKey, Path, expand
 from dractl.manifests.resolve import json_number
 from dractl.manifests.scalars import Piece
+from dractl.manifests.shared_keys import SharedKeys
 from dractl.manifests.source import Position, Source
 from dractl.manifests.text import MAX_DEPTH, brackets_nest_deeply
-from dractl.model.paths import at
+from dractl.model.paths import list_at
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -104,6 +105,17 @@ def _finite(number: Any) -> Any:
     return number
 
 
+class _EarlierDevice(Struct):
+    """A device with which later ones are compared."""
+
+    names: list[str]
+    attributes: dict[str, Any]
+    other_names: tuple[str, ...]
+    """The names of the attributes that are not plain strings, or in which the latest devices
+    differ.
+    """
+
+
 class _SharedValues(Struct):
     """The values that items of a list share."""
 
@@ -111,10 +123,12 @@ class _SharedValues(Struct):
     """Parts of objects, by their text."""
     values: dict[bytes, Any] = field(default_factory=dict)
     """Values of attributes, by their text."""
-    likes: dict[tuple[int, int], tuple[dict[str, Any], Sequence[str]]] = field(default_factory=dict)
-    """The attributes of an earlier device, and the names of the attributes that are not plain
-    strings. The key is the index of the device in its slice, and the number of its attributes.
+    earlier_devices: dict[tuple[int, int], _EarlierDevice] = field(default_factory=dict)
+    """An earlier device. The key is the index of the device in its slice, and the number of its
+    attributes.
     """
+    keys: SharedKeys = field(default_factory=SharedKeys)
+    """The keys of devices, of their attributes, and of the results of allocations."""
 
 
 def _share_parts(item: Any, shared: _SharedValues) -> Any:
@@ -127,26 +141,37 @@ def _share_parts(item: Any, shared: _SharedValues) -> Any:
     for part in parts:
         for name in _SHARED_PARTS.intersection(part) if isinstance(part, dict) else ():
             part[name] = shared.parts.setdefault(encode(part[name]), part[name])
-    for index, device in enumerate(devices if isinstance(devices, list) else ()):
-        if isinstance(device, dict):
-            _share_parts_of_device(device, index, shared)
-    for result in _maps(status, "allocation", "devices", "results") if status else ():
-        for name, value in result.items():
-            if type(value) is str:
-                result[name] = intern(value)
+    if isinstance(devices, list):
+        devices[:] = [
+            _share_parts_of_device(device, index, shared) if isinstance(device, dict) else device
+            for index, device in enumerate(devices)
+        ]
+    results = list_at(status, "allocation", "devices", "results") if status else []
+    results[:] = [
+        _share_strings(result, shared) if isinstance(result, dict) else result for result in results
+    ]
     return item
 
 
-def _share_parts_of_device(device: dict[str, Any], index: int, shared: _SharedValues) -> None:
+def _share_parts_of_device(
+    device: dict[str, Any], index: int, shared: _SharedValues
+) -> dict[str, Any]:
     if isinstance(device_name := device.get("name"), str):
         device["name"] = intern(device_name)
     parts = device.get("basic", device)  # in v1beta1
-    if not isinstance(parts, dict):
-        return
-    if isinstance(capacity := parts.get("capacity"), dict):
-        parts["capacity"] = shared.parts.setdefault(encode(capacity), capacity)
-    if isinstance(attributes := parts.get("attributes"), dict):
-        parts["attributes"] = _attributes(attributes, index, shared)
+    if isinstance(parts, dict):
+        if isinstance(capacity := parts.get("capacity"), dict):
+            parts["capacity"] = shared.parts.setdefault(encode(capacity), capacity)
+        if isinstance(attributes := parts.get("attributes"), dict):
+            parts["attributes"] = _attributes(attributes, index, shared)
+    return shared.keys.copy(device)
+
+
+def _share_strings(result: dict[str, Any], shared: _SharedValues) -> dict[str, Any]:
+    for name, value in result.items():
+        if type(value) is str:
+            result[name] = intern(value)
+    return shared.keys.copy(result)
 
 
 def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -> dict[str, Any]:
@@ -154,36 +179,56 @@ def _attributes(attributes: dict[str, Any], index: int, shared: _SharedValues) -
     attributes have the same strings as those of an earlier device at this index of a slice. Other
     attributes are compared by their text, since True equals 1 in Python.
     """
-    like, written = shared.likes.get((index, len(attributes)), ({}, ()))
-    is_alike = list(like) == list(attributes)
-    different = (
-        [*compress(attributes, map(ne, attributes.values(), like.values())), *written]
-        if is_alike
-        else list(attributes)
-    )
-    merged = like.copy() if is_alike else attributes
-    share = shared.values.setdefault if len(shared.values) < _MAX_KEPT_VALUES else shared.values.get
-    for name in different:
-        merged[name] = share(encode(attributes[name]), attributes[name])
-    if 2 * len(different) > len(attributes):
-        others = [
-            name for name, value in merged.items() if type(value) is not dict or not _texts(value)
-        ]
-        shared.likes[index, len(attributes)] = merged, others
+    names = list(attributes)
+    earlier = shared.earlier_devices.get((index, len(names)))
+    if earlier is None or earlier.names != names:
+        return _keep_attributes(attributes, index, shared)
+    merged = earlier.attributes.copy()
+    for name in earlier.other_names:
+        merged[name] = attributes[name]
+    if merged != attributes:
+        differing = compress(names, map(ne, attributes.values(), earlier.attributes.values()))
+        others = {*differing, *_names_of_other_types(earlier.attributes)}
+        if 2 * len(others) > len(names):
+            return _keep_attributes(attributes, index, shared)
+        merged = earlier.attributes.copy()
+        earlier.other_names = tuple(others)
+    for name in earlier.other_names:
+        merged[name] = _share_value(attributes[name], shared)
     return merged
+
+
+def _keep_attributes(
+    attributes: dict[str, Any], index: int, shared: _SharedValues
+) -> dict[str, Any]:
+    """Return the attributes with shared values, and compare later devices with them."""
+    shared_attributes = shared.keys.copy(
+        {name: _share_value(value, shared) for name, value in attributes.items()}
+    )
+    shared.earlier_devices[index, len(attributes)] = _EarlierDevice(
+        list(attributes), shared_attributes, _names_of_other_types(shared_attributes)
+    )
+    return shared_attributes
+
+
+def _names_of_other_types(attributes: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(
+        [name for name, value in attributes.items() if type(value) is not dict or not _texts(value)]
+    )
+
+
+def _share_value(value: Any, shared: _SharedValues) -> Any:
+    text = encode(value)
+    if text in shared.values:
+        return shared.values[text]
+    copy = shared.keys.copy(value) if isinstance(value, dict) else value
+    if len(shared.values) < _MAX_KEPT_VALUES:
+        shared.values[text] = copy
+    return copy
 
 
 def _texts(value: dict[str, Any]) -> bool:
     return all(type(item) is str for item in value.values())
-
-
-def _maps(value: Any, *path: str) -> list[dict[str, Any]]:
-    value_there = at(value, *path)
-    return (
-        [item for item in value_there if isinstance(item, dict)]
-        if isinstance(value_there, list)
-        else []
-    )
 
 
 class NotJson(Exception):

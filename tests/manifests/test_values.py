@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from dractl.manifests import Broken, jsontext, read_text, yamltext
 from dractl.manifests.load import is_relevant
+from dractl.manifests.shared_keys import SharedKeys
 from dractl.manifests.source import Source
 
 CASES = [
@@ -148,6 +152,48 @@ def test_equal_attributes_in_a_large_list_are_one_value(
     assert type(read["d"]["int"]) is int
     place = ("items", 0, "spec", "devices")
     assert replace(large.locate(place), file="") == replace(small.locate(place), file="")
+
+
+def test_dictionaries_with_the_same_keys_in_one_order_take_less_memory() -> None:
+    keys = SharedKeys()
+    attributes: list[dict[str, Any]] = [
+        {"uuid": {"string": "a"}, "index": {"int": 1}},
+        {"index": {"int": 1}, "uuid": {"string": "b"}},
+        {f"attribute{number}": number for number in range(40)},
+        {},
+    ]
+    for value in attributes:
+        copy = keys.copy(value)
+        assert copy == value
+        assert list(copy) == list(value)
+        assert sys.getsizeof(copy) <= sys.getsizeof(value)
+    one = keys.copy(attributes[0])
+    assert sys.getsizeof(one) < sys.getsizeof(attributes[0])
+    one["uuid"] = {"string": "c"}
+    assert keys.copy(attributes[0]) == attributes[0]
+
+
+def test_devices_of_a_large_list_keep_their_own_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    values: list[Any] = [
+        {"string": "x"},
+        {"int": 1},
+        {"bool": True},
+        {"int": 1.0},
+        {},
+        None,
+        True,
+        1,
+    ]
+    devices = [
+        {"name": f"gpu-{index}", "attributes": dict(zip(order, choice, strict=True))}
+        for order in ("abc", "cab")
+        for index, choice in enumerate(product(values, repeat=3))
+    ]
+    items = [{"spec": {"devices": devices[start::7]}} for start in range(7)]
+    text = json.dumps({"kind": "X", "items": items})
+    monkeypatch.setattr(jsontext, "_MIN_LARGE_LENGTH", 0)
+    (large,) = read_text("large.json", text)
+    assert json.dumps(large.value["items"]) == json.dumps(items).replace("1.0", "1")
 
 
 @pytest.mark.parametrize(
