@@ -148,10 +148,10 @@ class _Note:
                 place = (
                     "in this file"
                     if self.ignore.target is None
-                    else f"in line {self.ignore.target}"
+                    else f"on line {self.ignore.target}"
                 )
                 yield self._finding(
-                    "DRA901", f"{name} finds nothing {place}", "remove it from the comment"
+                    "DRA901", f"no {name} finding {place}", "remove it from the comment"
                 )
 
     def _finding(self, code: str, message: str, hint: str) -> Finding:

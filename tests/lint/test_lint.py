@@ -296,7 +296,7 @@ def test_a_comment_at_the_key_speaks_for_a_block_scalar() -> None:
 @pytest.mark.parametrize(
     ("comment", "code", "said"),
     [
-        ("ignore[DRA702]", "DRA901", "DRA702 finds nothing in line 10"),
+        ("ignore[DRA702]", "DRA901", "no DRA702 finding on line 10"),
         ("ignore[DRA1160]", "DRA902", "unknown rule DRA1160"),
         ("ignore", "DRA902", "names no rule"),
     ],
