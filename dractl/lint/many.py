@@ -34,13 +34,15 @@ def lint_listed(
     processes: int = 1,
     cache: Cache | None = None,
     complete: Callable[[Inputs], Inputs] = lambda inputs: inputs,
+    announce: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Lint files that are not read yet, as :func:`lint` does; the report does not depend on the
     number of processes.
 
     ``named`` is True if the user names only one path, which then certainly contains manifests.
     ``cache`` has reports of earlier runs. ``complete`` adds objects that are made of several files;
-    if there are several processes, the input may not have such objects.
+    if there are several processes, the input may not have such objects. ``announce`` is called with
+    the current step; it may start threads.
     """
     batches = _split(entries, processes)
     if len(batches) > 1 and (cache is None or cache.empty):
@@ -49,7 +51,8 @@ def lint_listed(
     work = partial(
         _work_on_batch, terms=terms, named=named, wants_digests=cache is not None, complete=complete
     )
-    with Team(partial(work, has_others=len(batches) > 1), batches) as team:
+    on_step = partial(announce, f"linting {len(entries):,} files")
+    with Team(partial(work, has_others=len(batches) > 1), batches, on_step) as team:
         key, reason = "", why_not()
         if cache is not None:
             key = key_of(terms, [digest for share in team.ask() for digest in share])

@@ -49,13 +49,18 @@ class Team(Generic[Value]):
     others in a process of its own.
 
     The generators' values are pickled, and their exceptions are raised in this process. WorkerDied
-    is raised if a process ends without a value or an exception.
+    is raised if a process ends without a value or an exception. ``on_step`` is called in each step
+    once all processes work; it may start threads, which may not exist when a process is forked.
     """
 
     def __init__(
-        self, work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]
+        self,
+        work: Callable[[Value], Generator[Any, Any, None]],
+        values: Sequence[Value],
+        on_step: Callable[[], None] = lambda: None,
     ) -> None:
         self._own = work(values[0])
+        self._on_step = on_step
         self._others = range(1, len(values))
         self._pool: ProcessPoolExecutor | None = None
         if self._others:
@@ -72,6 +77,7 @@ class Team(Generic[Value]):
         futures = [
             self._pool.submit(_continue, number, sent) for number in self._others if self._pool
         ]
+        self._on_step()
         first_answer = self._own.send(sent and sent[0])
         try:
             answers = sorted((item.result() for item in futures), key=itemgetter(0))

@@ -132,8 +132,13 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
     one = lint(load_readable([str(tree)]), TARGET)
     assert len({finding.code for finding in one.findings}) >= 6
     entries = list(list_files([str(tree)], ()))
-    assert many.lint_listed(entries, Terms(TARGET), named=True, processes=processes) == one
+    steps: list[str] = []
+    report = many.lint_listed(
+        entries, Terms(TARGET), named=True, processes=processes, announce=steps.append
+    )
+    assert report == one
     assert sum(started) == more
+    assert set(steps) == {f"linting {len(entries)} files"}  # and not in the children
 
 
 def test_little_work_and_charts_are_for_one_process(

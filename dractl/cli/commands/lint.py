@@ -660,10 +660,12 @@ class Job(Struct, frozen=True):
         """
         report = None if overlay else self._lint_many()
         if report is None:
-            inputs = self.load(overlay or {})
-            if not overlay:
-                self._print_device_assumptions(inputs)
-            report = report_on(inputs, self._terms, Kustomizations())
+            with terminal.progress() as progress:
+                progress("linting")
+                inputs = self.load(overlay or {})
+                if not overlay:
+                    self._print_device_assumptions(inputs)
+                report = report_on(inputs, self._terms, Kustomizations())
         if not overlay:
             _print_notices(report)
         return report
@@ -699,16 +701,18 @@ class Job(Struct, frozen=True):
         # batch and no digest of the cache.
         is_complete = not has_kustomization and is_whole(self.paths)
         is_single = len(self.paths) == 1 and not self.changed_files
-        return lint_listed(
-            entries,
-            self._terms,
-            named=is_single,
-            processes=self.jobs if is_complete else 1,
-            cache=Cache(self.cache) if is_complete and self.cache is not None else None,
-            complete=lambda inputs: self._add_kustomizations(
-                self._add_repository_context(inputs, {}), entries, {}
-            ),
-        )
+        with terminal.progress() as progress:
+            return lint_listed(
+                entries,
+                self._terms,
+                named=is_single,
+                processes=self.jobs if is_complete else 1,
+                cache=Cache(self.cache) if is_complete and self.cache is not None else None,
+                complete=lambda inputs: self._add_kustomizations(
+                    self._add_repository_context(inputs, {}), entries, {}
+                ),
+                announce=progress,
+            )
 
     def _has_charts(self, entries: Sequence[Entry | Skipped]) -> bool:
         """Return True if chart templates are among the entries: a chart is rendered as a whole, and
