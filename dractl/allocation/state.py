@@ -4,7 +4,7 @@ claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -42,7 +42,7 @@ _NOTHING: Mapping[DeviceID, Mapping[str, Quantity]] = MappingProxyType({})
 class AllocatedState(Struct, frozen=True):
     """Devices that other claims hold."""
 
-    devices: frozenset[DeviceID] = frozenset()
+    devices: AbstractSet[DeviceID] = frozenset()
     """Devices that are held whole."""
     shared: frozenset[DeviceID] = frozenset()
     """Devices with at least one held share."""

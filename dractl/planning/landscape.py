@@ -250,7 +250,7 @@ class Landscape:
 
     @cached_property
     def _held_by_others(self) -> frozenset[DeviceID]:
-        return self.emptied.held_devices.devices.devices
+        return frozenset(self.emptied.held_devices.devices.devices)
 
     def count_devices(self, client: Client) -> Mapping[str, int]:
         """Return the minimum number of devices of each driver that a pod takes, on any node.

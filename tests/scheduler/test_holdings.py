@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from dractl.allocation import Features
+from dractl.allocation import DeviceID, Features
 from dractl.cluster.state import ClusterState
 from dractl.scheduler.holdings import collect_held_devices
 
@@ -44,3 +44,22 @@ def test_held_devices_after_a_change_equal_those_of_a_new_cluster() -> None:
         unrelated = ClusterState({"ResourceClaim": state.objects("ResourceClaim")})
         computed = collect_held_devices(unrelated, FEATURES)
         assert (updated.devices, updated.in_use) == (computed.devices, computed.in_use)
+
+
+def test_exclusive_devices_are_those_that_a_claim_holds_whole() -> None:
+    objects = {
+        ("a", name): value
+        for name, value in (
+            ("whole", claim("whole", ("p", "0"), ("q", "1"))),
+            ("shared", claim("shared", ("p", "1"), shares=True)),
+            ("free", claim("free")),
+        )
+    }
+    devices = collect_held_devices(ClusterState({"ResourceClaim": objects}), FEATURES).devices
+    whole = {DeviceID("x.io", "p", "0"), DeviceID("x.io", "q", "1")}
+    assert devices.devices == whole
+    assert devices.devices
+    assert len(devices.devices) == 2
+    assert DeviceID("x.io", "p", "1") not in devices.devices
+    assert devices.devices | {DeviceID("x.io", "p", "1")} == {*whole, DeviceID("x.io", "p", "1")}
+    assert not collect_held_devices(ClusterState({}), FEATURES).devices.devices
