@@ -248,6 +248,7 @@ class SliceSignatures:
     def __init__(self, cache: DerivedValues) -> None:
         self._cache = cache
         self._latest_of_driver: dict[str, _Signature] = {}
+        self._names: dict[frozenset[str], frozenset[str]] = {}
 
     def of(self, resource_slice: ResourceSlice) -> _Signature:
         """Return the signature of a slice."""
@@ -261,6 +262,7 @@ class SliceSignatures:
         if similar is not None:
             names = _diff_attributes(resource_slice, similar.resource_slice)
             if names is not None:
+                names = self._names.setdefault(names, names)  # most slices differ in the same ones
                 return _Signature(resource_slice, similar.base_hash, similar, names)
         signature = _Signature(resource_slice, _base_hash(resource_slice))
         self._latest_of_driver[driver] = signature

@@ -61,6 +61,8 @@ class NodeInfo(Node):
     @cached_property
     def requested_units(self) -> Mapping[str, int]:
         """The sum of the requests of all pods on the node, in the scheduler's units."""
+        if len(self.pods) == 1:  # true of most nodes whose devices one job holds
+            return self.pods[0].request_units
         total: dict[str, int] = {}
         for pod in self.pods:
             for name, amount in pod.request_units.items():
@@ -89,7 +91,9 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def pod(self, raw: Raw) -> Pod:
         """Return the view of a pod, even of a pod that the cluster does not have."""
-        pod = self._pods_by_identity.get(id(raw))
+        pod = self.pods.get(Pod(raw).key)
+        if pod is None or pod.raw is not raw:  # such as a pod whose manifest has no namespace
+            pod = self._pods_by_identity.get(id(raw))
         if pod is not None and pod.raw is raw:
             return pod
         return Pod(raw, priority_classes=self.state.objects("PriorityClass"))

@@ -12,6 +12,7 @@ from dractl.objects import Raw
 
 Amounts = Mapping[str, Quantity]
 """Amounts by the name of the resource."""
+_TEXT = {str}
 _OTHER_AMOUNTS = frozenset({"initContainers", "overhead", "resources"})
 """The fields of a pod, besides its containers, that have amounts."""
 
@@ -19,6 +20,20 @@ _OTHER_AMOUNTS = frozenset({"initContainers", "overhead", "resources"})
 def quantity(value: object) -> Quantity:
     """Return a quantity of a node or pod; zero for a value that is not a quantity."""
     return _parse_quantity(str(value)) if isinstance(value, str | int | float) else Quantity()
+
+
+def quantities(amounts: Raw) -> Amounts:
+    """Return the quantities of a node or pod by resource. Equal amounts are one mapping, since most
+    nodes are alike, and so are most pods.
+    """
+    if {*map(type, amounts.values())} <= _TEXT:  # as keys, 1 and True would be equal
+        return _parse_quantities(tuple(amounts.items()))
+    return {name: quantity(value) for name, value in amounts.items()}
+
+
+@lru_cache(maxsize=1024)
+def _parse_quantities(amounts: tuple[tuple[str, str], ...]) -> Amounts:
+    return {name: _parse_quantity(text) for name, text in amounts}
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +53,7 @@ def scheduler_units(resource: str, amount: Quantity) -> int:
     return amount.milli_value() if resource == "cpu" else amount.value()
 
 
-def container_requests(container: Raw) -> dict[str, Quantity]:
+def container_requests(container: Raw) -> Amounts:
     """Return the requests of a container.
 
     The API server copies limits to requests that are missing; manifests that no server has seen
@@ -46,21 +61,20 @@ def container_requests(container: Raw) -> dict[str, Quantity]:
     """
     requests = map_at(container, "resources", "requests")
     limits = map_at(container, "resources", "limits")
-    return {name: quantity(value) for name, value in {**limits, **requests}.items()}
+    return quantities({**limits, **requests})
 
 
-def container_limits(container: Raw) -> dict[str, Quantity]:
+def container_limits(container: Raw) -> Amounts:
     """Return the limits of a container."""
-    limits = map_at(container, "resources", "limits")
-    return {name: quantity(value) for name, value in limits.items()}
+    return quantities(map_at(container, "resources", "limits"))
 
 
-def pod_requests(spec: Raw) -> dict[str, Quantity]:
+def pod_requests(spec: Raw) -> Amounts:
     """Return the requests of a pod (PodRequests)."""
     return _add_up_pod(spec, container_requests, "requests")
 
 
-def pod_limits(spec: Raw) -> dict[str, Quantity]:
+def pod_limits(spec: Raw) -> Amounts:
     """Return the limits of a pod, without zeros (PodLimits)."""
     limits = _add_up_pod(spec, container_limits, "limits")
     return {name: amount for name, amount in limits.items() if amount.sign()}
@@ -84,9 +98,7 @@ def init_container_request(spec: Raw, resource: str) -> tuple[str, Quantity] | N
     return (name, largest) if pod_requests(main_spec).get(resource, Quantity()) < largest else None
 
 
-def _add_up_pod(
-    spec: Raw, amounts_of: Callable[[Raw], dict[str, Quantity]], field: str
-) -> dict[str, Quantity]:
+def _add_up_pod(spec: Raw, amounts_of: Callable[[Raw], Amounts], field: str) -> Amounts:
     """Add up ``field`` (``requests`` or ``limits``) of a pod: its containers, the pod-level amounts
     that replace them, and its overhead.
     """

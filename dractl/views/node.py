@@ -9,7 +9,7 @@ from dractl.model import NodeSelector, Quantity, Taint
 from dractl.model.paths import at, list_at, map_at, maps_at, text_at
 from dractl.objects import Raw
 from dractl.properties import cached_property
-from dractl.views.amounts import quantity
+from dractl.views.amounts import quantities
 from dractl.views.base import View
 
 
@@ -39,8 +39,7 @@ class Node(View):
     @cached_property
     def allocatable(self) -> Mapping[str, Quantity]:
         """``status.allocatable``."""
-        amounts = map_at(self.status, "allocatable")
-        return {name: quantity(value) for name, value in amounts.items()}
+        return quantities(map_at(self.status, "allocatable"))
 
     @property
     def capacity(self) -> Mapping[str, Any]:

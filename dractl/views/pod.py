@@ -538,6 +538,8 @@ class Pod(View):
     def requests(self) -> Mapping[str, Quantity]:
         """Requests of the pod, without zeros."""
         requests = pod_requests(self.spec)
+        if all(amount.sign() > 0 for amount in requests.values()):
+            return requests
         return {name: amount for name, amount in requests.items() if amount.sign() > 0}
 
     @cached_property

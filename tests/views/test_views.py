@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dractl.model import Quantity
 from dractl.views import (
     Autoscaler,
     Claim,
@@ -83,3 +84,12 @@ def test_a_group_of_a_workload_is_a_gang_with_a_minimum(
     workload = GangWorkload({"spec": {"podGroups": [{"name": "ring", "policy": {"gang": gang}}]}})
     assert workload.min_count("ring") == expected
     assert workload.min_count("other") is None
+
+
+def test_equal_amounts_of_nodes_are_one_mapping() -> None:
+    first, second, third = (
+        Node({"kind": "Node", "status": {"allocatable": {"cpu": cpu, "pods": pods}}})
+        for cpu, pods in (("4", "110"), ("4", "110"), (4, True))
+    )
+    assert first.allocatable is second.allocatable
+    assert third.allocatable == {"cpu": Quantity.parse("4"), "pods": Quantity()}
