@@ -939,8 +939,8 @@ class KubeletSilent(Cause, frozen=True, kw_only=True):
 
     def sentence(self, names: Names, scope: Scope) -> str:
         return (
-            f"scheduled on {self.nodes[0]} {self.silence} ago; its kubelet has not reported on the"
-            " pod since, and may not be running"
+            f"scheduled on {self.nodes[0]} {self.silence} ago, but its kubelet has not reported on"
+            " the pod since and may not be running"
         )
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
