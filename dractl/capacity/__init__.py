@@ -6,14 +6,18 @@ subject = find_subject(state, "template/gpu-pair", "ml")
 place_copies(subject, features)                               # until one stays pending
 """
 
-from dractl.capacity.copies import Copies, find_subject
-from dractl.capacity.device_plugins import PluginRow, list_device_plugins
-from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, take_inventory
-from dractl.capacity.packing import MaxCopies, max_copies
-from dractl.capacity.placing import Fit, NodeFit, list_remaining_resources, place_copies
-from dractl.capacity.problems import Problem, find_problems
-from dractl.capacity.replicas import AlternativeFit, Placement, place_replicas
-from dractl.capacity.stranded_devices import StrandedDevices, find_stranded_devices
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dractl.capacity.copies import Copies, find_subject
+    from dractl.capacity.device_plugins import PluginRow, list_device_plugins
+    from dractl.capacity.inventory import DeviceRow, Inventory, PoolRow, take_inventory
+    from dractl.capacity.packing import MaxCopies, max_copies
+    from dractl.capacity.placing import Fit, NodeFit, list_remaining_resources, place_copies
+    from dractl.capacity.problems import Problem, find_problems
+    from dractl.capacity.replicas import AlternativeFit, Placement, place_replicas
+    from dractl.capacity.stranded_devices import StrandedDevices, find_stranded_devices
 
 __all__ = [
     "AlternativeFit",
@@ -38,3 +42,35 @@ __all__ = [
     "place_replicas",
     "take_inventory",
 ]
+
+_HOME = {
+    "AlternativeFit": "replicas",
+    "Copies": "copies",
+    "DeviceRow": "inventory",
+    "Fit": "placing",
+    "Inventory": "inventory",
+    "MaxCopies": "packing",
+    "NodeFit": "placing",
+    "Placement": "replicas",
+    "PluginRow": "device_plugins",
+    "PoolRow": "inventory",
+    "Problem": "problems",
+    "StrandedDevices": "stranded_devices",
+    "find_problems": "problems",
+    "find_stranded_devices": "stranded_devices",
+    "find_subject": "copies",
+    "list_device_plugins": "device_plugins",
+    "list_remaining_resources": "placing",
+    "max_copies": "packing",
+    "place_copies": "placing",
+    "place_replicas": "replicas",
+    "take_inventory": "inventory",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name above on first use: most explanations need none of them."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"dractl.capacity.{_HOME[name]}"), name)
+    return value

@@ -7,11 +7,11 @@ other.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dractl.allocation import Features
-from dractl.capacity.replicas import Placement, place_first
 from dractl.cluster.podgroups import GangGroup
 from dractl.cluster.state import ClusterState
 from dractl.objects import Raw
@@ -19,6 +19,9 @@ from dractl.scheduler.attempt import Scheduler
 from dractl.scheduler.pre_enqueue import pre_enqueue
 from dractl.scheduler.verdict import Attempt
 from dractl.views import Key, Pod, PodGroup
+
+if TYPE_CHECKING:
+    from dractl.capacity.replicas import Placement
 
 
 class GroupMissing(Struct, frozen=True):
@@ -216,6 +219,8 @@ def _place_members(
     if not domains:
         return NoTopologyDomain(group.name, group.topology)
     schedulable = [pod.raw for pod in members.schedulable]
+    from dractl.capacity.replicas import place_first  # few explanations place a gang
+
     placements: list[tuple[str, Placement]] = []
     for domain, nodes in domains.items():
         placement = place_first(nodes, group.key[1], schedulable, features, missing)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment import Alignment
 from dractl.allocation import Features, RequestSurvey, Survey
 from dractl.cluster.devices import Devices
 from dractl.cluster.shell import NextStep, quote_command
@@ -51,6 +51,9 @@ from dractl.scheduler.words import SchedulerWords
 from dractl.validation import validate
 from dractl.views import View
 
+if TYPE_CHECKING:
+    from dractl.alignment import Alignment
+
 MAX_STEPS = 3  # maximum number of next steps of an answer
 
 
@@ -71,7 +74,7 @@ class Parts(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     blind: MissingPermissions = MissingPermissions()
     """Permissions that the user lacks."""
-    alignment: tuple[Alignment, ...] = ()
+    alignment: "tuple[Alignment, ...]" = ()
     expected_nodes: tuple[ExpectedNode, ...] = ()
     """Nodes that an autoscaler would launch for the pod."""
     described: Description = Description()

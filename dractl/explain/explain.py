@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dractl.alignment import Aligner
 from dractl.allocation import Features
 from dractl.capacity.device_plugins import device_plugin_allocations
 from dractl.capacity.gangs import (
@@ -62,6 +61,7 @@ from dractl.scheduler.words import SchedulerWords
 from dractl.views import Pod
 
 if TYPE_CHECKING:
+    from dractl.alignment import Aligner
     from dractl.explain.fixes.problem import GangContext
     from dractl.explain.unknown_values import Bounds
 
@@ -105,8 +105,10 @@ class Explainer:
         self.devices = Devices(state, self.scheduler.slices)
 
     @cached_property
-    def aligner(self) -> Aligner:
+    def aligner(self) -> "Aligner":
         """The judge of how well allocations of this cluster are aligned."""
+        from dractl.alignment import Aligner  # pending subjects have no devices to align
+
         return Aligner(self.scheduler)
 
     @cached_property

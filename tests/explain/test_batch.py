@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
+from dractl.capacity import replicas
 from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import PatchError
 from dractl.errors import InputError
 from dractl.explain import Explainer, explain_each, find_all_waiting
 from dractl.explain.answer import Relief
-from dractl.explain.fleet import batch
 from tests.explain.cluster import (
     allocation,
     claim,
@@ -178,7 +178,7 @@ def test_pods_equal_to_one_that_does_not_fit_are_not_tried(monkeypatch: pytest.M
         tried.append(name)
         return place_first(state, name, *further)
 
-    monkeypatch.setattr(batch, "place_first", count)
+    monkeypatch.setattr(replicas, "place_first", count)
     template = {**ONE_EACH, "spec": {"spec": {"devices": {"requests": [request("r", "gpu", 5)]}}}}
     slices = slice_of(DRIVER, "a", *(device(f"gpu-{i}") for i in range(4)))
     pods = [each for name in "abcdefgh" for each in replica(name, f"web-{name}", count=5)]

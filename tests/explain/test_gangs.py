@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dractl.allocation import Features
-from dractl.capacity import Placement, gangs
+from dractl.capacity import Placement, replicas
 from dractl.cluster.changes import apply
 from dractl.errors import InputError
 from dractl.explain import Explainer, Question, explain_each, find_subjects
@@ -178,7 +178,7 @@ def test_unchecked_constraints_of_a_gang_get_a_note() -> None:
 
 def test_slow_gang_stays_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     state = state_of(GPU, ONE, *NODES, podgroup(gang(5)), *ring(5))
-    monkeypatch.setattr(gangs, "place_first", lambda *_: Placement(2, state, undecided=True))
+    monkeypatch.setattr(replicas, "place_first", lambda *_: Placement(2, state, undecided=True))
     (note,) = explain_pod(state).notes
     assert note.startswith(
         "2 of the 5 pods with which PodGroup ml/ring starts fit; whether all do was not decided"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from dractl.capacity.replicas import place_first
 from dractl.cluster.changes import Change, Delete, PatchError, apply, parse_target
 from dractl.cluster.podgroups import group_object
 from dractl.cluster.shell import NextStep, quote_command
@@ -106,6 +105,8 @@ def _split_by_fit(explainer: Explainer, answer: Explanation) -> list[Explanation
     ):
         return [answer]
     names = (answer.subject.name, *answer.alike)
+    from dractl.capacity.replicas import place_first  # not for a single subject
+
     pods = [
         explainer.state.get("Pod", (namespace, name)) or {} for name in names[:MAX_REPLICAS_PLACED]
     ]
@@ -330,6 +331,8 @@ def _count_fitting(explainer: Explainer, waiting: Sequence[tuple[Explanation, Fi
 
     If a pod does not fit, the pods that the scheduler cannot tell apart from it are not tried.
     """
+    from dractl.capacity.replicas import place_first  # not for a single subject
+
     state, fits = explainer.state, 0
     unschedulable: set[Hashable] = set()
     changes = {repr(change): change for _, fix in waiting for change in fix.tried or fix.changes}

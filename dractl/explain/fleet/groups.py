@@ -2,12 +2,12 @@
 do.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dractl.alignment import GangAlignment, align_gang
-from dractl.capacity import AlternativeFit, Placement, place_replicas
 from dractl.capacity.gangs import split_by_topology
 from dractl.cluster.kinds import resolve_kind
 from dractl.cluster.podgroups import find_pod_group, group_reference, min_count
@@ -22,6 +22,12 @@ from dractl.explain.reasons.phrases import Names
 from dractl.model import pod_templates
 from dractl.objects import Raw
 from dractl.views import Pod, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dractl.alignment import GangAlignment
+    from dractl.capacity import AlternativeFit, Placement
 
 MAX_REPLICAS = 10_000  # the maximum number of replicas of one template that are placed
 # A DaemonSet has one pod per node, so the number of its pods that fit is not computed.
@@ -205,6 +211,9 @@ def _explain_group(
     missing: Sequence[Raw],
     progress: Callable[[str], None],
 ) -> Group:
+    # Most explanations are about single pods, which need neither.
+    from dractl.alignment import align_gang
+    from dractl.capacity import place_replicas
 
     pending = [*(pod for pod in pods if Pod(pod).is_pending), *missing]
     placed, replicas = len(pods) + len(missing) - len(pending), len(pods) + len(missing)

@@ -1,15 +1,20 @@
 """Groups of pods in explain: a few lines in text, and the key ``groups`` in JSON."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
-from dractl.alignment import GangAlignment
+from typing import TYPE_CHECKING, Any
+
 from dractl.explain.answer import plain
 from dractl.explain.fleet.groups import Group
 from dractl.model.abbreviation import abbreviate
 from dractl.report.canvas import Canvas
 from dractl.report.explain.marks import NO, UNKNOWN, YES, Mark
 from dractl.report.plain import printable, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dractl.alignment import GangAlignment
 
 _ORDINALS = (
     "first",
