@@ -166,6 +166,11 @@ class Cause(Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def detail(self) -> str:
+        """What the full sentence adds, such as the field of the claim."""
+        return ""
+
+    @property
     def holders_clause(self) -> str:
         """``; held by Deployment ml/web``: the named holders, in the form for a headline."""
         return f"; held by {name_holders(self.named_holders)}" if self.named_holders else ""
@@ -176,9 +181,10 @@ class Cause(Struct, frozen=True, kw_only=True):
         return False
 
     def full_sentence(self, names: Names, scope: Scope = Scope.ONE) -> str:
-        """Return the sentence with the holders of the devices."""
+        """Return the sentence with its detail, and with the holders of the devices."""
         holders = describe_holders(self.named_holders) if self.named_holders else ""
-        return self.sentence(names, scope) + (f"; held by {holders}" if holders else "")
+        sentence = self.sentence(names, scope) + self.detail
+        return sentence + (f"; held by {holders}" if holders else "")
 
     def brief(self, names: Names, scope: Scope = Scope.ONE) -> str:
         """Return the sentence without the parts that tables show in other columns: holders, and

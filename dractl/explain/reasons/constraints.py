@@ -212,6 +212,11 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
         return f"{why}, in use or not" if self.devices and not self.exists else why
 
     @property
+    def detail(self) -> str:
+        place = (self.attribute or "").removeprefix("resource.kubernetes.io/")
+        return f" (matchAttribute {place})" if place in PLACES else ""
+
+    @property
     def named_holders(self) -> tuple[Holder, ...]:
         return self.holders if self.exists else ()
 
