@@ -167,7 +167,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def detail(self) -> str:
-        """What the full sentence adds, such as the field of the claim."""
+        """The words that the full sentence adds, such as the field of the claim."""
         return ""
 
     @property
