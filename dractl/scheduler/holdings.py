@@ -107,6 +107,9 @@ def _holdings(
     holdings = state.cache.by_object(("holding", features))
     interned: dict[frozenset[object], frozenset[object]] = {}
     for claim in added:
+        entry = holdings.get(id(claim))
+        if entry is not None and entry[0] is claim:
+            continue
         in_use, shares = _plain_holding(claim), _NO_SHARES
         if in_use is None:
             held = AllocatedState.from_claim(state.decode(claim), features)
