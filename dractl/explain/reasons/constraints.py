@@ -214,7 +214,8 @@ class ConstraintConflict(RequestsCause, frozen=True, kw_only=True):
     @property
     def detail(self) -> str:
         place = (self.attribute or "").removeprefix("resource.kubernetes.io/")
-        return f" (matchAttribute {place})" if place in PLACES else ""
+        is_match = self.want is None  # distinctAttribute names itself in the sentence
+        return f" (matchAttribute {place})" if is_match and place in PLACES else ""
 
     @property
     def named_holders(self) -> tuple[Holder, ...]:
