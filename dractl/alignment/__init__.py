@@ -4,8 +4,9 @@ from dractl.alignment import Aligner
 Aligner(scheduler).align_claims(claims, node)  # an Alignment for each two kinds of devices
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dractl.exports import import_on_use
 
 if TYPE_CHECKING:
     from dractl.alignment.aligner import Aligner
@@ -15,20 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Aligner", "Alignment", "GangAlignment", "Pair", "Use", "align_gang", "list_uses"]
 
-_HOME = {
-    "Aligner": "aligner",
-    "Alignment": "quality",
-    "GangAlignment": "gang",
-    "Pair": "quality",
-    "Use": "uses",
-    "align_gang": "gang",
-    "list_uses": "uses",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name above on first use: an explanation of a pending pod needs none of them."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dractl.alignment.{_HOME[name]}"), name)
-    return value
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "Aligner": "aligner",
+        "Alignment": "quality",
+        "GangAlignment": "gang",
+        "Pair": "quality",
+        "Use": "uses",
+        "align_gang": "gang",
+        "list_uses": "uses",
+    },
+)

@@ -6,8 +6,9 @@ subject = find_subject(state, "template/gpu-pair", "ml")
 place_copies(subject, features)                               # until one stays pending
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dractl.exports import import_on_use
 
 if TYPE_CHECKING:
     from dractl.capacity.copies import Copies, find_subject
@@ -43,34 +44,29 @@ __all__ = [
     "take_inventory",
 ]
 
-_HOME = {
-    "AlternativeFit": "replicas",
-    "Copies": "copies",
-    "DeviceRow": "inventory",
-    "Fit": "placing",
-    "Inventory": "inventory",
-    "MaxCopies": "packing",
-    "NodeFit": "placing",
-    "Placement": "replicas",
-    "PluginRow": "device_plugins",
-    "PoolRow": "inventory",
-    "Problem": "problems",
-    "StrandedDevices": "stranded_devices",
-    "find_problems": "problems",
-    "find_stranded_devices": "stranded_devices",
-    "find_subject": "copies",
-    "list_device_plugins": "device_plugins",
-    "list_remaining_resources": "placing",
-    "max_copies": "packing",
-    "place_copies": "placing",
-    "place_replicas": "replicas",
-    "take_inventory": "inventory",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name above on first use: most explanations need none of them."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dractl.capacity.{_HOME[name]}"), name)
-    return value
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "AlternativeFit": "replicas",
+        "Copies": "copies",
+        "DeviceRow": "inventory",
+        "Fit": "placing",
+        "Inventory": "inventory",
+        "MaxCopies": "packing",
+        "NodeFit": "placing",
+        "Placement": "replicas",
+        "PluginRow": "device_plugins",
+        "PoolRow": "inventory",
+        "Problem": "problems",
+        "StrandedDevices": "stranded_devices",
+        "find_problems": "problems",
+        "find_stranded_devices": "stranded_devices",
+        "find_subject": "copies",
+        "list_device_plugins": "device_plugins",
+        "list_remaining_resources": "placing",
+        "max_copies": "packing",
+        "place_copies": "placing",
+        "place_replicas": "replicas",
+        "take_inventory": "inventory",
+    },
+)

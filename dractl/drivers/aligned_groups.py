@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from dractl.drivers.publication import Published
 from dractl.drivers.standard import NUMA_NODE, PCIE_ROOT
+from dractl.model.device_phrases import PLACES
 
-_DOMAIN_NAMES = {PCIE_ROOT: "PCIe root", NUMA_NODE: "NUMA node"}
+_DOMAIN_NAMES = {name: PLACES[name.rpartition("/")[2]] for name in (PCIE_ROOT, NUMA_NODE)}
 _GPU_COUNTS = (1, 2, 4, 8)
 
 Domain = str | int | None

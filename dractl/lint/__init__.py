@@ -2,8 +2,9 @@
 intended.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dractl.exports import import_on_use
 
 if TYPE_CHECKING:
     from dractl.lint.finding import Finding, Report
@@ -12,12 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Report", "Selection", "lint"]
 
-_HOME = {"Finding": "finding", "Report": "finding", "lint": "run", "Selection": "selection"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name above on first use: explain needs only the configuration."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dractl.lint.{_HOME[name]}"), name)
-    return value
+__getattr__ = import_on_use(
+    __name__, {"Finding": "finding", "Report": "finding", "lint": "run", "Selection": "selection"}
+)

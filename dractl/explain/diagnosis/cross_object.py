@@ -15,6 +15,7 @@ from dractl.cluster.state import Key, at, parse_key
 from dractl.explain.context import Case
 from dractl.explain.diagnosis.contradictions import find_contradictions
 from dractl.explain.diagnosis.nodes import NodeFindings
+from dractl.explain.diagnosis.pods import list_holding_pods
 from dractl.explain.diagnosis.silent_drivers import find_plugin_faults
 from dractl.explain.reasons.amounts import AllNeedsFree
 from dractl.explain.reasons.base import Cause, Progress
@@ -112,11 +113,8 @@ def root_causes(
 
 
 def _active_holders(case: Case, ranked: Sequence[Cause]) -> list[tuple[str, Pod]]:
-    """Return the pods that hold wanted devices and have not ended, with their names."""
-    names = dict.fromkeys(h.pod for c in ranked for h in c.holders if h.pod and not h.finished)
-    pods = case.state.pods
-    holders = [(name, pods.get(parse_key(name))) for name in names]
-    return [(name, pod) for name, pod in holders if pod is not None and pod.node_name]
+    """Return the pods that hold wanted devices on a node and have not ended, with their names."""
+    return [(name, pod) for name, pod in list_holding_pods(case, ranked) if pod.node_name]
 
 
 def _find_terminating_holders(

@@ -329,16 +329,19 @@ def _slices_of_missing_nodes(case: Case) -> dict[str, list[ResourceSlice]]:
     return slices_by_node
 
 
+def list_holding_pods(case: Case, causes: Iterable[Cause]) -> list[tuple[str, Pod]]:
+    """Return the pods that hold wanted devices and have not ended, with their names."""
+    names = dict.fromkeys(h.pod for c in causes for h in c.holders if h.pod and not h.finished)
+    pods = case.state.pods
+    holders = [(name, pods.get(parse_key(name))) for name in names]
+    return [(name, pod) for name, pod in holders if pod is not None]
+
+
 def note_stuck_holders(case: Case, ranked: Sequence[Cause]) -> Iterator[str]:
     """Yield a note that pods which hold the devices cannot run."""
-    holders = (h.pod for cause in ranked[:1] for h in cause.holders if h.pod and not h.finished)
-    pods = case.state.pods
-    reasons = {
-        name: describe_stuck_container(pod)
-        for name, pod in ((name, pods.get(parse_key(name))) for name in dict.fromkeys(holders))
-        if pod is not None
-    }
-    descriptions = [f"{name} {why}" for name, why in reasons.items() if why]
+    holders = list_holding_pods(case, ranked[:1])
+    reasons = [(name, describe_stuck_container(pod)) for name, pod in holders]
+    descriptions = [f"{name} {why}" for name, why in reasons if why]
     if descriptions:
         yield (
             f"{'pods hold' if len(descriptions) > 1 else 'a pod holds'} devices and cannot run:"
