@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -85,6 +86,40 @@ def test_files_still_defining_a_claim_are_listed(tmp_path: Path) -> None:
     write(tmp_path, "c-uid.json", devices=[])
     assert cdi.mentions("c-uid", [ID], tmp_path) == ["c-uid.json", "claims.json"]
     assert cdi.mentions("other", [], tmp_path) == []
+
+
+@pytest.mark.parametrize(("defined_before", "is_left"), [({"a.com/gpu=all"}, False), (set(), True)])
+def test_device_for_all_claims_may_stay_after_unprepare(
+    tmp_path: Path, defined_before: set[str], is_left: bool
+) -> None:
+    """The example driver answers with a device of its own for the claim, and with one for all."""
+    pytest.importorskip("grpc", reason="grpcio is not installed")
+    from tools.driver_plugin.checks import FailureError, Session, check_unprepare
+
+    class Answered(Session):
+        def devices(self, count: int) -> list[dict[str, str]]:
+            return [{"device": f"gpu-{number}"} for number in range(count)]
+
+        def claim(self, name: str, *devices: dict[str, str], **options: Any) -> dict[str, str]:
+            return {"name": name, "uid": "c-uid"}
+
+        def prepare_one(self, claim: dict[str, str]) -> Any:
+            prepared = SimpleNamespace(cdi_device_ids=["a.com/gpu=all", "a.com/gpu=c-uid-gpu-0"])
+            return SimpleNamespace(devices=[prepared])
+
+        def unprepare_one(self, claim: dict[str, str]) -> None:
+            assert claim["uid"] == "c-uid"
+
+    common = {"cdiVersion": "0.5.0", "kind": "a.com/gpu", "devices": [{"name": "all"}]}
+    (tmp_path / "common.json").write_text(json.dumps(common))
+    assert cdi.list_devices(tmp_path) == {"a.com/gpu=all"}
+    session = Answered(cast("Any", None), cast("Any", None), "node-1", tmp_path, 1.0)
+    session.standing_devices = frozenset(defined_before)
+    if is_left:
+        with pytest.raises(FailureError, match=r"common.json still defines devices"):
+            check_unprepare(session)
+    else:
+        check_unprepare(session)
 
 
 # A program that creates the entry named by its argument in the registry, and waits.

@@ -58,6 +58,17 @@ def mentions(uid: str, ids: list[str], folder: Path) -> list[str]:
     )
 
 
+def list_devices(folder: Path) -> frozenset[str]:
+    """Return the ids of the devices that CDI files define, ``VENDOR/CLASS=NAME``."""
+    files, _ = read_files(folder)
+    return frozenset(
+        f"{content['kind']}={device.get('name')}"
+        for content in files.values()
+        for device in content.get("devices") or ()
+        if isinstance(device, dict)
+    )
+
+
 def read_files(folder: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the CDI files of a folder by name, and the faults of files that are not valid CDI
     files.
