@@ -119,6 +119,14 @@ class RequestSurvey(Struct, frozen=True):
             return False
         return len(self.candidates) >= max(self.wanted, 1 if self.mode == "All" else 0)
 
+    @property
+    def unconstrained(self) -> tuple[DeviceID, ...]:
+        """The devices before the stages of constraints."""
+        first = next((stage for stage in self.stages if stage.name == "constraint"), None)
+        if first is None:
+            return self.candidates
+        return (*first.kept, *(loss.device for loss in first.lost))
+
 
 class PoolSurvey(Struct, frozen=True):
     """A pool that the node sees, and whether the scheduler uses it."""

@@ -79,6 +79,23 @@ class Case(Struct, frozen=True, dict=True):
         is_shared = self.devices.are_shared(request.candidates)
         return request.wanted if is_shared else survey.count_devices(request)
 
+    @cached_property
+    def has_enough_devices(self) -> bool:
+        """True if some node may have enough devices for each request, apart from constraints."""
+        is_refused_everywhere = 0 < len(self.groups) == len(self.refusing)
+        return not is_refused_everywhere or any(
+            map(self._has_enough_devices, self.refusing.values())
+        )
+
+    def _has_enough_devices(self, survey: Survey) -> bool:
+        """Return whether a node has enough devices for each request, apart from constraints."""
+        enough: dict[RequestRef, bool] = {}
+        for request in survey.requests:
+            devices, key = request.unconstrained, request.ref.request
+            suffices = len(devices) >= request.wanted or self.devices.are_shared(devices)
+            enough[key] = enough.get(key, False) or suffices
+        return all(enough.values())
+
     def say(self, cause: Cause) -> str:
         """Return the sentence about a cause, with the names that the user gave."""
         return cause.full_sentence(self.names)

@@ -51,7 +51,7 @@ def find_rejection(state: ClusterState, changes: Iterable[Change], target: Targe
 
 def _reject_change(
     state: ClusterState, changed_state: ClusterState, change: Change, target: Target
-) -> set[Rejection]:
+) -> frozenset[Rejection]:
     """Return the rejections that apply to an object after a change, but not before it."""
     match change:
         case Patch(name):
@@ -61,12 +61,25 @@ def _reject_change(
         case Create(manifest):
             return _reject_object(changed_state, manifest, target)
         case _:
-            return set()
+            return frozenset()
 
 
-def _reject_object(state: ClusterState, manifest: Raw | None, target: Target) -> set[Rejection]:
+def _reject_object(
+    state: ClusterState, manifest: Raw | None, target: Target
+) -> frozenset[Rejection]:
+    """Return the rejections of an object. They are computed once, since a candidate is judged
+    again when it is proven and when it is shown.
+    """
     if manifest is None:
-        return set()
+        return frozenset()
+    return state.cache.from_sources(
+        ("rejections", target),
+        (manifest, state.objects("Namespace")),
+        lambda _: frozenset(_list_rejections(state, manifest, target)),
+    )
+
+
+def _list_rejections(state: ClusterState, manifest: Raw, target: Target) -> set[Rejection]:
     request = {key: field for key, field in manifest.items() if key != "status"}
     violations = validate(request, target, namespaces=_namespace_labels(state))
     rejections = {

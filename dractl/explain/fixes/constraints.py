@@ -28,8 +28,9 @@ def relax_constraints(problem: FixProblem) -> Iterator[Candidate]:
         constraints = problem.editable_constraints(claim) if not claim.allocated else []
         for index, constraint in enumerate(constraints):
             yield from _replace_attribute(problem, constraint, index)
-            yield from _limit_requests(claim, constraint, index)
-            yield _remove_constraint(claim, constraints, index)
+            if problem.case.has_enough_devices:
+                yield from _limit_requests(claim, constraint, index)
+                yield _remove_constraint(claim, constraints, index)
 
 
 def _slot(constraint: EditablePart[Constraint], index: int, aspect: str) -> FixSlot:
@@ -43,7 +44,8 @@ def _replace_attribute(
     """Replace the attribute of a constraint by the one that was meant, or by a coarser one."""
     attribute = constraint.part.attribute
     nearest_attributes = _find_nearest(problem, attribute)
-    for alternative in _list_alternatives(problem, attribute):
+    enough = problem.case.has_enough_devices
+    for alternative in _list_alternatives(problem, attribute) if enough else nearest_attributes:
         corrects = alternative in nearest_attributes
         effect = f"the devices then share only the {_short_name(alternative)}"
         yield Candidate(
@@ -96,12 +98,11 @@ def _remove_unused_attributes(
 
 def _find_nearest(problem: FixProblem, attribute: str) -> list[str]:
     """Return the published names that resemble the attribute of a constraint."""
-    causes = [
-        cause
+    names = [
+        cause.nearest
         for cause in problem.causes
-        if isinstance(cause, AttributeMissing) and cause.attribute == attribute
+        if isinstance(cause, AttributeMissing) and cause.attribute == attribute and cause.nearest
     ]
-    names = [cause.nearest for cause in causes if cause.nearest]
     return names if len(set(names)) == 1 else []
 
 
@@ -113,9 +114,8 @@ def _list_alternatives(problem: FixProblem, attribute: str) -> Iterator[str]:
         isinstance(cause, AttributeMissing | AttributeType) and cause.attribute == attribute
         for cause in problem.causes
     ):
-        for standard in ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"):
-            if standard != attribute:
-                yield standard
+        standards = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode")
+        yield from (standard for standard in standards if standard != attribute)
 
 
 def _limit_requests(
