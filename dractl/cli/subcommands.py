@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 from typer.models import OptionInfo
 
 from dractl.cli.headings import OptionGroup
-from dractl.program import program_name
+from dractl.program import DRACTL, program_name
 
 # In the order of the work: see a node, render it, check manifests, explain what is stuck.
 SUBCOMMANDS = {
@@ -38,7 +38,7 @@ SUBCOMMANDS = {
 }
 
 
-_COMMAND = re.compile(rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)")
+_COMMAND = rf"\bdractl(?=\s(?:{'|'.join(SUBCOMMANDS)})\b)"
 
 
 def spell_program(text: str) -> str:
@@ -47,7 +47,8 @@ def spell_program(text: str) -> str:
     Constant texts say ``dractl``, which is replaced here; a text that a function composes has the
     right name already.
     """
-    return _COMMAND.sub(program_name(), text)
+    name = program_name()
+    return text if name == DRACTL else re.sub(_COMMAND, name, text)
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -168,7 +168,7 @@ def _print_message(label: str, style: str, message: str) -> None:
 
 
 _HANGING = " " * 6
-_COMMAND = re.compile(
+_COMMAND = (
     r"`[^`]*`|\b(?:dractl \S|ytt -|pip install|kustomize build|helm (?:dependency|pull|template)"
     r"|kubectl (?:annotate|api|apply|auth|config|cordon|create|delete|describe|dra|drain|edit|exec"
     r"|explain|get|label|logs|patch|replace|rollout|scale|taint|uncordon|version|wait))\b[^;]*"
@@ -180,7 +180,7 @@ the cluster` is no command.
 
 def _fold(line: str, columns: int) -> list[str]:
     """Return lines of at most ``columns``, broken between words and not within commands."""
-    return wrap(_COMMAND.sub(keep_together, line), columns, "  ")
+    return wrap(re.sub(_COMMAND, keep_together, line), columns, "  ")
 
 
 def fold_report(text: str) -> str:

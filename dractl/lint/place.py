@@ -119,7 +119,7 @@ def _server_sentence(document: Document, violation: Violation) -> _Sentence:
     message = violation.message
     if violation.field and violation.type and violation.type.startswith("FieldValue"):
         message = f"{violation.field}: {message}"
-    short = _SYNTAX.sub(_example, message)
+    short = re.sub(_SYNTAX, _example, message)
     if short != message:
         return _Sentence(short, (), _api_error(violation, message))
     if violation.issues:
@@ -139,9 +139,7 @@ def _api_error(violation: Violation, message: str | None) -> Api | None:
     return Api(violation.type, violation.field, message) if violation.type else None
 
 
-_SYNTAX = re.compile(
-    r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)"
-)
+_SYNTAX = r" ?\((?:e\.g\. +('[^()]*?'), )?regex used for validation is '.*?'\)(?=$|; |\n)"
 """The pattern of a name that follows the sentence which describes it:
 k8s.io/apimachinery/pkg/util/validation RegexError.
 """

@@ -49,7 +49,8 @@ _NAMES = (
 _CONTAINER_CLAIMS = rb"""\bclaims["']?\s*:"""  # in a container; its pod may lack resourceClaims
 # An extended resource such as example.com/gpu: 1 may be provided by a device class; the port-like
 # example.com/app:1 is an image.
-_EXTENDED = rb"""[a-z0-9]\.[a-z0-9.-]+/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
+_EXTENDED_AMOUNT = rb"""/[\w.-]+(?:["']\s*:\s*|\s*:\s+)["']?[0-9]"""
+_EXTENDED = rb"[a-z0-9]\.[a-z0-9.-]+" + _EXTENDED_AMOUNT
 _DEFINITION = rb"""(?m)^kind:\s*["']?CustomResourceDefinition\b"""
 _ABOUT_DRIVERS = (
     b"DeviceAttributes",
@@ -502,11 +503,19 @@ def _is_beside_dra(data: bytes) -> bool:
     return (
         _has_any(data, _ABOUT_DRIVERS)
         or (b"claims" in data and re.search(_CONTAINER_CLAIMS, data) is not None)
-        or ((b"requests" in data or b"limits" in data) and re.search(_EXTENDED, data) is not None)
+        or ((b"requests" in data or b"limits" in data) and _has_extended_amount(data))
         or (b"devices" in data and b"kind" not in data)  # maybe a claim whose kind is missing
         or (b"Namespace" in data and re.search(NAMESPACE, data) is not None)
         or data.startswith(_WIDE)
     )
+
+
+def _has_extended_amount(data: bytes) -> bool:
+    """Return True if a file may have an amount of an extended resource. A pattern that begins with
+    a character is searched for first, since that takes a tenth of the time.
+    """
+    has_amount = re.search(_EXTENDED_AMOUNT, data) is not None
+    return has_amount and re.search(_EXTENDED, data) is not None
 
 
 def names_applier(data: bytes) -> bool:

@@ -43,10 +43,9 @@ _ITEM = r""""[^"\\]*"|'[^']*'|[A-Za-z0-9_./][\w./-]*"""
 _PAIR = rf"({_KEY}): +({_ITEM})"
 _COLLECTIONS: dict[str, Callable[[], Any]] = {"{": dict, "}": dict, "[": list, "]": list}
 # The parts of a flow mapping: a key with the begin or the whole of its value, an end, a comma.
-_FLOW_PART = re.compile(
-    rf"""(?:(?:({_KEY}):[ ]++|"([^"\\]*+)":[ ]*+)?+(?:([\[{{])|({_ITEM}(?::[\w./-]++)*+))"""
-    r"""|([\]}])|,)[ ]*+""",
-    re.ASCII,
+_FLOW_PART = (
+    rf"""(?a)(?:(?:({_KEY}):[ ]++|"([^"\\]*+)":[ ]*+)?+(?:([\[{{])|({_ITEM}(?::[\w./-]++)*+))"""
+    r"""|([\]}])|,)[ ]*+"""
 )
 
 
@@ -129,7 +128,7 @@ def _piece(text: str) -> list[_FlowPart]:
     """Return the parts of a piece of a flow mapping."""
     parts: list[_FlowPart] = []
     place = 0
-    for match in _FLOW_PART.finditer(text):
+    for match in re.finditer(_FLOW_PART, text):
         if match.start() != place:
             raise _Unknown
         place = match.end()

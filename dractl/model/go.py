@@ -16,9 +16,7 @@ _ESCAPES = {
     '"': '\\"',
 }
 _CHARACTERS = {sequence: character for character, sequence in _ESCAPES.items()}
-_ESCAPE_SEQUENCE = re.compile(
-    r"\\(?:x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})|U(?P<U>[0-9a-f]{8})|.)"
-)
+_ESCAPE_SEQUENCE = r"\\(?:x(?P<x>[0-9a-f]{2})|u(?P<u>[0-9a-f]{4})|U(?P<U>[0-9a-f]{8})|.)"
 
 
 def quote(text: str) -> str:
@@ -41,7 +39,7 @@ def unquote(text: str) -> str:
     """Return the string for which strconv.Quote returns ``text``, which is given without the outer
     quotes.
     """
-    return _ESCAPE_SEQUENCE.sub(_unquote, text)
+    return re.sub(_ESCAPE_SEQUENCE, _unquote, text)
 
 
 def _unquote(sequence: re.Match[str]) -> str:

@@ -15,12 +15,11 @@ MAX_UINT64: Final = (1 << 64) - 1
 _ALPHANUMERIC = re.compile(r"[0-9A-Za-z-]*", re.ASCII)
 _DIGITS = re.compile(r"[0-9]*", re.ASCII)
 
-SEMVER_ORG: Final = re.compile(
-    r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
+SEMVER_ORG: Final = (
+    r"(?a)(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
     r"(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
-    r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
-    re.ASCII,
+    r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?"
 )
 """The API server's pattern for version attributes: the expression of semver.org, which does not
 limit the size of numbers.

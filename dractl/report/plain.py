@@ -42,6 +42,8 @@ def harmless(text: str) -> str:
     """
     if "##" in text and text[0] in "{[":
         text = re.sub(_COMMAND_IN_JSON, r"\\u0023", text)
+    if text.replace("\n", "").isprintable():
+        return text
     return re.sub(_HARMFUL, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -50,7 +52,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_QUOTED_COMMAND = re.compile(r"`(?:dractl|kubectl|helm|kustomize|ytt|pip) [^`]*`")
+_QUOTED_COMMAND = r"`(?:dractl|kubectl|helm|kustomize|ytt|pip) [^`]*`"
 
 
 def keep_together(match: re.Match[str]) -> str:
@@ -70,7 +72,7 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
         return [text.rstrip()]
     lines: list[str] = []
     if "`" in text:
-        text = _QUOTED_COMMAND.sub(keep_together, text)
+        text = re.sub(_QUOTED_COMMAND, keep_together, text)
     for line in textwrap.wrap(
         text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     ):

@@ -26,7 +26,6 @@ _VALUE: Final = f"({_KEY})?"
 # All other patterns are compiled on first use, since few claims have labels, taints or tolerations.
 _LABEL_RE = re.compile(_LABEL)
 _SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
-_C_IDENTIFIER_RE = re.compile(_C_IDENTIFIER)
 
 MAX_LABEL: Final = 63
 MAX_SUBDOMAIN: Final = 253
@@ -262,7 +261,7 @@ def check_qualified_name(
 
     Releases up to 1.37 accept any name with more than one slash.
     """
-    if length(text) <= MAX_ID and _C_IDENTIFIER_RE.fullmatch(text):
+    if length(text) <= MAX_ID and re.fullmatch(_C_IDENTIFIER, text):
         return
     # 1.34 reports a missing part as Required.
     parts = text.split("/")
@@ -308,7 +307,7 @@ def fully_qualified_name(rule: str, place: Place, target: Target) -> Iterator[Vi
 def _c_identifier(rule: str, place: Place, text: str, *, key: bool = False) -> Iterator[Violation]:
     if length(text) > MAX_ID:
         yield length_violation(rule, place, MAX_ID, key=key)
-    if not _C_IDENTIFIER_RE.fullmatch(text):
+    if not re.fullmatch(_C_IDENTIFIER, text):
         message = (
             "a valid C identifier must start with alphabetic character or '_', followed by a string"
             " of alphanumeric characters or '_'"

@@ -5,6 +5,7 @@ pkg/apis/resource/validation/validation.go, release by release, together with th
 of 1.37 (tags of api/resource/v1/types.go).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any
@@ -235,7 +236,7 @@ def _is_plain_attribute(attribute: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_plain_version(text: str) -> bool:
-    return len(text) <= MAX_TEXT and SEMVER_ORG.fullmatch(text) is not None
+    return len(text) <= MAX_TEXT and re.fullmatch(SEMVER_ORG, text) is not None
 
 
 def _is_plain_amount(amount: Any) -> bool:
@@ -306,7 +307,7 @@ def _string(place: Place) -> Iterator[Violation]:
 
 
 def _version(place: Place) -> Iterator[Violation]:
-    if not SEMVER_ORG.fullmatch(place.text):
+    if not re.fullmatch(SEMVER_ORG, place.text):
         yield invalid(
             "RS-20", place, "must be a string compatible with semver.org spec 2.0.0", place.text
         )
