@@ -170,10 +170,11 @@ def _loss_text(
                 )
             )
         case "in-use":
-            return (
-                f"{len(devices_lost)} held:"
-                f" {describe_holders(devices.holders(dict.fromkeys(devices_lost)), 2)}"
-            )
+            distinct = dict.fromkeys(devices_lost)
+            holders = describe_holders(devices.holders(distinct), 2)
+            alike = len(devices_lost) - len(distinct)
+            others = f"; {alike} more on similar nodes" if alike else ""
+            return f"{len(devices_lost)} held: {holders}{others}"
         case "taints":
             return tally(loss.taint or "" for loss in stage.lost)
         case "counters":

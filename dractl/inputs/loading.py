@@ -65,7 +65,7 @@ def load_rendered(
         if os.path.abspath(item.file).startswith(applied.folders):
             continue
         if chart_of(item.file) is not None and is_relevant(read_file(item.file) or b""):
-            hint = f"render it first: helm template {chart_of(item.file)} > FILE, and name FILE"
+            hint = f"render it first: helm template {chart_of(item.file)} > FILE; then name FILE"
             raise InputError(f"not rendered: {item.why}", place=item.file, hint=hint)
     return _replace_kustomizations(applied, name_paths(paths))
 
@@ -140,7 +140,7 @@ def _build(root: str) -> _Build | None:
 
 
 def _refuse(root: str, why: str) -> InputError:
-    hint = f"build it first: kustomize build {display_path(root)} > FILE, and name FILE"
+    hint = f"build it first: kustomize build {display_path(root)} > FILE; then name FILE"
     return InputError(
         f"the kustomization was not built: {why}", place=display_path(root), hint=hint
     )

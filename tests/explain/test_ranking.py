@@ -220,6 +220,17 @@ def test_the_funnel_has_the_nodes_on_which_devices_fit() -> None:
     assert (in_use.kept, in_use.of) == (5, 6)
 
 
+def test_the_funnel_counts_holders_on_nodes_that_share_an_answer() -> None:
+    # More than 64 nodes that read the same share an answer, so only one of them names its holder.
+    nodes = [f"node-{number}" for number in range(70)]
+    objects = [each for name in nodes for each in gpus(name, 2)]
+    held = [claim_with_devices(f"h-{name}", name, "gpu-0") for name in nodes]
+    answer = explain(*objects, *held, claim("c", request("r", "gpu", 2)), pod("p", USES))
+    detail = next(stage.detail for stage in answer.funnel if "allocated" in stage.stage)
+    assert detail.startswith("70 held: claim ml/h-node-0")
+    assert detail.endswith("; 69 more on similar nodes")
+
+
 def test_the_shortage_of_another_request_on_the_same_node_is_shown() -> None:
     nic = device_class("nic", "device.driver == 'nic.example.com'")
     nics = slice_of("nic.example.com", "node-1", device("n"))
