@@ -40,13 +40,14 @@ _TITLES: Final[dict[Component, str]] = {
 
 
 def faults_of_release(
-    components: Collection[Component], text: str, start: str = ""
+    components: Collection[Component], text: str, start: str = "", running: Collection[str] = ()
 ) -> Iterator[Finding]:
     """Yield the known faults of components in a release.
 
     A patch release has its own faults; for a minor release, the faults of its first patch releases
     are reported. A fault that every patch release of ``start`` also has is no break. If a release
-    is the first without a fault, the finding says so.
+    is the first without a fault, the finding says so, unless one of the ``running`` versions has
+    the fault: then it is reported of that version.
     """
     for row in breakages():
         if row.of not in components:
@@ -54,7 +55,8 @@ def faults_of_release(
         title = _TITLES.get(row.of) or row.name or row.of
         if row.of == "library":
             title = f"drivers built with {title}"
-        if row.ends(text) or (text.count(".") == 1 and row.begins(text)):
+        ends = row.ends(text) and not any(map(row.concerns, running))
+        if ends or (text.count(".") == 1 and row.begins(text)):
             yield _finding(row, f"{title} before {row.fixed}", "info")
         elif text.count(".") > 1 and row.of != "library" and row.concerns(text):
             level: Level = "info" if start and row.lasts(start) else "breaks"

@@ -279,7 +279,9 @@ def _node_steps(
         *breaks,
         *known.faults_of_nodes(state),
         *(
-            known.faults_of_release(known.NODES, to, release_of(start))
+            known.faults_of_release(
+                known.NODES, to, release_of(start), [node.kubelet_version for node in nodes]
+            )
             if nodes or _is_patch_release(to)
             else ()
         ),
