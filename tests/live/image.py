@@ -141,6 +141,16 @@ def root_file_system() -> bytes:
     return out.getvalue()
 
 
+def programs_file_system(*names: str) -> bytes:
+    """A layer, a tar: programs of this machine, and the libraries that they need."""
+    programs = [Path(shutil.which(name) or name) for name in names]
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for path in {*map(str, programs), *_libraries(programs)}:
+            tar.add(Path(path).resolve(), path.lstrip("/"))
+    return out.getvalue()
+
+
 def archive(name: str, layer: bytes) -> bytes:
     """An OCI image layout of one image with one layer, configured as the Dockerfile says, as a tar."""
     blobs: dict[str, bytes] = {}
