@@ -39,6 +39,9 @@ def steps(title: str) -> list[str]:
     return [line for line in joined.splitlines() if not re.match(r"git|cd|\./demo", line)]
 
 
+INSTALL, *LOOK = steps("1. A cluster with devices")
+
+
 class Follower:
     """Somebody who types the commands of the page in a checkout of the driver."""
 
@@ -109,8 +112,7 @@ def follower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Follower]:
             image.write_bytes(archive(name, layer))
             node.part("ctr", "images", "import", "--all-platforms", str(image))
         follower = Follower(node, folder)
-        for command in steps("1. A cluster with devices")[:1]:
-            follower.type(command)  # helm, whose DaemonSet has no image here
+        follower.type(INSTALL)  # helm, whose DaemonSet has no image here
         node.kubectl("delete", "daemonset", "--all", "-n", "dra-example-driver")
         start = f"--kubeconfig {node.kubeconfig} --node-name {node.name} --cdi-root {CDI}"
         node.part("driver", "example", "--", str(plugin), *start.split(), "--num-devices", "8")
@@ -119,7 +121,7 @@ def follower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Follower]:
 
 
 def test_whoever_follows_the_page_has_a_cured_pod(follower: Follower) -> None:
-    for command in steps("1. A cluster with devices")[1:]:
+    for command in LOOK:
         assert "gpu.example.com" in follower.type(command)
 
     apply, devices, explain = steps("2. A pod that gets a device")

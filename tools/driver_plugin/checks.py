@@ -281,7 +281,7 @@ def check_prepare_two(session: Session) -> None:
     in_both = first & second - session.standing_devices
     if in_both:
         raise FailureError(f"both claims have CDI device {', '.join(sorted(in_both))}")
-    faults = cdi.find_faults([*first, *second], session.cdi_root)
+    faults = cdi.find_faults(sorted(first | second), session.cdi_root)
     if faults:
         raise FailureError("; ".join(faults))
     for answer in session.unprepare(*claims).values():
