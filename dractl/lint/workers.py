@@ -4,6 +4,8 @@ Processes are forked: a child has everything that its parent has loaded, so neit
 values are sent. A spawned process would take longer to start than most inputs take to lint. Forking
 is safe only in a process with one thread and with libraries that support it. The libraries of macOS
 do not: :func:`can_fork` allows it only on Linux and without other threads, native ones included.
+
+The modules that make processes are imported for the first process, since that takes 40 ms.
 """
 
 from __future__ import annotations
@@ -12,9 +14,6 @@ import os
 import signal
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context, parent_process
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -23,7 +22,8 @@ from msgspec import Struct
 from dractl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing.synchronize import Barrier
     from typing import Self
 
@@ -64,11 +64,7 @@ class Team(Generic[Value]):
         self._others = range(1, len(values))
         self._pool: ProcessPoolExecutor | None = None
         if self._others:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            context = get_context("fork")
-            given = work, values, context.Barrier(len(self._others))
-            self._pool = ProcessPoolExecutor(len(self._others), context, _begin, given)
+            self._pool = _start_pool(work, values)
 
     def ask(self, sent: Sequence[Any] | None = None) -> list[Any]:
         """Return the next value of each generator, in their order; each generator receives its part
@@ -79,13 +75,7 @@ class Team(Generic[Value]):
         ]
         self._on_step()
         first_answer = self._own.send(sent and sent[0])
-        try:
-            answers = sorted((item.result() for item in futures), key=itemgetter(0))
-        except BrokenProcessPool:
-            raise WorkerDied(
-                "a worker process died", hint="use less memory with --jobs 1"
-            ) from None
-        return [first_answer, *(answer for _, answer in answers)]
+        return [first_answer, *(_results(futures) if futures else ())]
 
     def __enter__(self) -> Self:
         return self
@@ -93,9 +83,41 @@ class Team(Generic[Value]):
     def __exit__(self, kind: object, *_: object) -> None:
         if self._pool is not None:
             if kind is not None:
-                for child in active_children():  # their further work is not needed
-                    child.terminate()
+                _end_children()  # their further work is not needed
             self._pool.shutdown()
+
+
+def _start_pool(
+    work: Callable[[Value], Generator[Any, Any, None]], values: Sequence[Value]
+) -> ProcessPoolExecutor:
+    """Start a process for each value but the first."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    context = get_context("fork")
+    number = len(values) - 1
+    given = work, values, context.Barrier(number)
+    return ProcessPoolExecutor(number, context, _begin, given)
+
+
+def _results(futures: Iterable[Future[tuple[int, Any]]]) -> list[Any]:
+    """Return the answers of the processes, in the order of their values. Raises WorkerDied."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        answers = sorted((item.result() for item in futures), key=itemgetter(0))
+    except BrokenProcessPool:
+        raise WorkerDied("a worker process died", hint="use less memory with --jobs 1") from None
+    return [answer for _, answer in answers]
+
+
+def _end_children() -> None:
+    from multiprocessing import active_children
+
+    for child in active_children():
+        child.terminate()
 
 
 class _Child(Struct, frozen=True):
@@ -123,6 +145,8 @@ def _begin(
 
 
 def _end_with_parent() -> None:
+    from multiprocessing import parent_process
+
     parent = parent_process()
     if parent is not None:
         parent.join()

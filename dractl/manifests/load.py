@@ -534,9 +534,11 @@ def names_dra(data: bytes) -> bool:
 
 
 def _has_any(data: bytes, words: Sequence[bytes]) -> bool:
-    # A generator takes five times as long, and every file is tested three times.
+    # A generator takes five times as long, and every file is tested three times. The operator `in`
+    # takes a third longer, since it tries a word as a number first (Objects/bytes_methods.c).
+    find = data.find
     for word in words:  # noqa: SIM110
-        if word in data:
+        if find(word) >= 0:
             return True
     return False
 

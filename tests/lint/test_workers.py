@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent import futures
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,9 +124,9 @@ def test_the_report_does_not_depend_on_the_number_of_processes(
         (tree / "kust/one/pod.yaml").rename(tree / "zz/pod.yaml")
     monkeypatch.setattr(many, "REPAYS_A_PROCESS", 1)
     started: list[int] = []
-    pool = workers.ProcessPoolExecutor
+    pool = futures.ProcessPoolExecutor
     monkeypatch.setattr(
-        workers,
+        futures,
         "ProcessPoolExecutor",
         lambda count, *rest: started.append(count) or pool(count, *rest),
     )

@@ -692,7 +692,7 @@ class Job(Struct, frozen=True):
         entries = list(files)
         if not is_large(entries) or self._has_charts(entries):
             return None
-        from dractl.lint.many import lint_listed  # imports multiprocessing, which takes 15 ms
+        from dractl.lint.many import lint_listed  # not imported for few files
 
         has_kustomization = self.rendering is not None and any(
             isinstance(item, Entry) and is_kustomization(item.path) for item in entries
