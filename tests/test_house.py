@@ -325,6 +325,7 @@ SEAMS = {
     "lint/provisioning.py": "an autoscaler's allocator, which only --for asks",
     "lint/published.py": "CEL's library",
     "lint/rules": "drivers",
+    "lint/workers.py": "processes, whose modules take a tenth of a start, and which few inputs need",
     "lint/selection.py": "PyYAML, as in yamltext.py: most files have no comment for dractl",
     "manifests/dumping.py": "PyYAML, as in yamltext.py: most reports dump nothing",
     "manifests/files.py": "archives",

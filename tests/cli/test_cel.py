@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from dractl.cli.main import main
 from dractl.resources import data_dir
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOPPER = 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'
 
@@ -213,6 +211,18 @@ def test_releases_differ(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         evaluate_json(capsys, shared, "--kubernetes-version", "1.34", *gates)["admission"] == "ok"
     )
+
+
+def test_devices_show_the_release(devices: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = "device.allowMultipleAllocations"
+    dump = json.loads(Path(devices).read_text())
+    status = {"nodeInfo": {"kubeletVersion": "v1.34.1"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": status}
+    Path(devices).write_text(json.dumps({**dump, "items": [*dump["items"], node]}))
+    assert main(["cel", shared, "--devices", devices, "--isolated"]) == 1
+    assert "Kubernetes 1.34 (from kubelets)" in capsys.readouterr().out
+    newer = ["--kubernetes-version", "1.37"]
+    assert evaluate_json(capsys, shared, "--devices", devices, *newer, code=1)["admission"] == "ok"
 
 
 @pytest.mark.parametrize(

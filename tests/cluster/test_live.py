@@ -618,6 +618,18 @@ def test_a_file_beside_a_cluster_is_the_only_subject(
     ]
 
 
+def test_lint_and_cel_apply_the_release_of_the_cluster_of_the_devices(
+    kubectl: Kubectl, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kubectl.answers()
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps(claim("a", request("r", "c"))))
+    assert main(["lint", "--isolated", str(path), "--devices", "cluster"]) == 0
+    assert "for Kubernetes 1.36 (from the cluster)\n" in capsys.readouterr().out
+    main(["cel", "--isolated", "true", "--devices", "cluster"])
+    assert "Kubernetes 1.36 (from the cluster)" in capsys.readouterr().out
+
+
 def test_a_cluster_without_pending_pods_has_a_short_answer(
     kubectl: Kubectl, capsys: pytest.CaptureFixture[str]
 ) -> None:

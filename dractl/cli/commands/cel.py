@@ -4,7 +4,7 @@ scheduler does.
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from typer import Argument, Exit, Option
@@ -15,7 +15,7 @@ from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing, output_option
-from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
@@ -106,16 +106,31 @@ class DeviceOptions(OptionGroup, frozen=True):
         drivers = self.driver if self.driver_names != ("all",) else None
         return driver_options.parse(drivers, self.driver_version, self.driver_option, self.hardware)
 
-    def load(self, target: Target, driver_choice: DriverChoice) -> list[ClusterState]:
-        """Load the devices; with ``--driver`` alone, the devices of every machine with a name."""
-        if not (self.devices or self.files or self.hardware or self.driver_names):
+    def load_published(self) -> dict[str, ClusterState | None]:
+        """Load the objects of ``--devices`` and ``--filename`` by source; None for a machine."""
+        sources = sorted([*(self.devices or ()), *(self.files or ())])
+        if not sources:
+            return {}
+        from dractl.cli.options.device_sources import load_published
+
+        return {source: load_published(source) for source in sources}
+
+    def load(
+        self,
+        published: Mapping[str, ClusterState | None],
+        target: Target,
+        driver_choice: DriverChoice,
+    ) -> list[ClusterState]:
+        """Load the devices, those of ``published`` first; with ``--driver`` alone, the devices of
+        every machine with a name.
+        """
+        if not (published or self.hardware or self.driver_names):
             return []
-        from dractl.cli.options.device_sources import load_devices, render_machine
+        from dractl.cli.options.device_sources import render_machine, render_snapshot
         from dractl.cluster.described_nodes import render_every_machine
         from dractl.machines.nodes import parse_machines
 
-        sources = sorted([*(self.devices or ()), *(self.files or ())])
-        states = [load_devices(source, target) for source in sources]
+        states = [state or render_snapshot(name, target) for name, state in published.items()]
         states += [
             render_machine(spec, target, driver_choice)
             for spec in parse_machines(self.hardware or ())
@@ -147,9 +162,13 @@ def command(
     printing.apply()
     common.choose_output(output, FORMATS)
     settings, variables = against.settings()
-    target = choose_target(*against.release_and_gates(settings, variables))
+    driver_choice = devices.parse_drivers()
+    release, gates = against.release_and_gates(settings, variables)
     text = _read_expression(expression)
-    verdict = _judge(text, target, devices, devices.parse_drivers())
+    published = devices.load_published()
+    seen = None if release else find_known_release((), published)
+    target = choose_target(seen.name if seen else release, gates)
+    verdict = _judge(text, target, devices, published, driver_choice)
     if common.base_format(output) == "json":
         common.write_output(cel_json.render(verdict), output, printing.output_file)
     else:
@@ -158,7 +177,7 @@ def command(
             terminal.use_unicode(sys.stdout),
             color=not printing.to_file and terminal.use_color(sys.stdout),
         )
-        origin = against.release_from(settings, variables)
+        origin = seen.origin if seen else against.release_from(settings, variables)
         release = verdict.release + (f" ({origin})" if origin else "")
         text = cel_text.render(verdict, canvas, release, verbose=bool(printing.verbose))
         common.write_report(text, printing.output_file)
@@ -178,14 +197,18 @@ def _read_expression(expression: str) -> str:
 
 
 def _judge(
-    text: str, target: Target, devices: DeviceOptions, driver_choice: DriverChoice
+    text: str,
+    target: Target,
+    devices: DeviceOptions,
+    published: Mapping[str, ClusterState | None],
+    driver_choice: DriverChoice,
 ) -> ReleaseVerdict:
     """Compile the expression, and try it on the devices."""
     require("cel")
     program = environment(target, "new").compile(text)
     stored = environment(target, "stored").compile(text)
-    states = devices.load(target, driver_choice)
-    if states and not (devices.devices or devices.files) and _reads_site_values(stored):
+    states = devices.load(published, target, driver_choice)
+    if states and not published and _reads_site_values(stored):
         states = []
     if any(state.machines for state in states):
         states = _drop_unknown_machines(stored, states)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dractl.cli.fixing import FileChange
+    from dractl.cluster import ClusterState
     from dractl.lint.config import Config
     from dractl.lint.finding import Report, Severity
     from dractl.lint.inventory import TriedDevices
@@ -416,8 +417,9 @@ def command(
         _refuse_watch(inputs, edits, outputs, printing)
     driver_choice = devices.parse_drivers()
     release, gates = against.release_and_gates(settings, environment)
-    seen_release = None if release else find_known_release(inputs.all_paths)
-    releases = _split_values([release]) if release else [seen_release]
+    published = _load_published(devices.devices or settings.devices)
+    seen = None if release else find_known_release(inputs.all_paths, published)
+    releases = _split_values([release]) if release else [seen.name if seen else None]
     targets = [choose_target(name, gates) for name in releases]
     _refuse_releases(targets, run, edits)
     is_uncached = against.isolated or run.no_cache or environment.get("NO_CACHE")
@@ -434,14 +436,13 @@ def command(
     job = replace(job, rendering=_make_rendering(inputs, settings, job.cache))
     if inputs.show_files:
         _show_files(job, printing.output_file)
-    sources = devices.devices or list(settings.devices)
-    inventory = _load_inventory(sources, devices.hardware or [], driver_choice, job.target)
+    inventory = _load_inventory(published, devices.hardware or [], driver_choice, job.target)
     job = replace(job, inventory=inventory, jobs=run.jobs or _count_processors())
     if run.watch:
         _watch(job, outputs[0], reports)
     outcome = _lint_or_edit(job, edits, targets)
     _note_rule_hits(inputs.all_paths, devices.devices or (), job.target)
-    origin = "from kubelets" if seen_release else against.release_from(settings, environment)
+    origin = seen.origin if seen else against.release_from(settings, environment)
     report = replace(outcome.report, release_from=origin)
     fails = run.fails(report, threshold)
     outcome = replace(outcome, report=reports.hide(report))
@@ -942,16 +943,28 @@ def _exit(
     raise Exit(InputError.exit_code if unread else int(failed))
 
 
+def _load_published(sources: Sequence[str]) -> dict[str, ClusterState | None]:
+    """Load the objects of ``--devices`` by source; None for a machine."""
+    if not sources:
+        return {}
+    from dractl.cli.options.device_sources import load_published
+
+    return {source: load_published(source) for source in sources}
+
+
 def _load_inventory(
-    sources: list[str], hardware: list[str], driver_choice: DriverChoice, target: Target
+    published: Mapping[str, ClusterState | None],
+    hardware: list[str],
+    driver_choice: DriverChoice,
+    target: Target,
 ) -> TriedDevices | None:
-    """Load the devices of ``--devices`` and ``--hardware``, with the classes that came with
-    ``--devices``.
+    """Make the inventory of ``--devices``, whose objects are ``published``, and of ``--hardware``,
+    with the classes that came with ``--devices``.
     """
-    if not sources and not hardware:
+    if not published and not hardware:
         return None
     from dractl.allocation import satisfiability
-    from dractl.cli.options.device_sources import load_devices, render_machine
+    from dractl.cli.options.device_sources import render_machine, render_snapshot
     from dractl.cluster.described_nodes import list_installed_classes
     from dractl.cluster.snapshot_gaps import unknown_names
     from dractl.cluster.sources import filter_drivers
@@ -959,22 +972,22 @@ def _load_inventory(
     from dractl.machines.nodes import parse_machines
 
     if not target.has("served-by-default"):
-        option = "--devices" if sources else "--hardware"
+        option = "--devices" if published else "--hardware"
         raise Unsupported(
-            f"{option} needs Kubernetes 1.34 or later, not {target.release}", hint="remove it"
+            f"{option} needs Kubernetes 1.34 or later, not {target.release}",
+            hint="remove it, or name a later release: --kubernetes-version 1.34",
         )
-    published = [
-        filter_drivers(load_devices(source, target), driver_choice.drivers) for source in sources
+    loaded = [
+        filter_drivers(state or render_snapshot(source, target), driver_choice.drivers)
+        for source, state in published.items()
     ]
     machines = parse_machines(hardware)
     described_nodes = [render_machine(spec, target, driver_choice) for spec in machines]
-    states = (*published, *described_nodes)
+    states = (*loaded, *described_nodes)
     slices = [value for state in states for value in state.objects("ResourceSlice").values()]
     decoded = [item for state in states for item in state.slices]
     classes = {
-        name: value
-        for state in published
-        for (_, name), value in state.objects("DeviceClass").items()
+        name: value for state in loaded for (_, name), value in state.objects("DeviceClass").items()
     }
     assumed = {} if classes else list_installed_classes(slices, target)
     refuses = satisfiability.make_check(decoded, classes or assumed, target)

@@ -21,6 +21,13 @@ from dractl.simulation import site
 
 def load_devices(source: str, target: Target) -> ClusterState:
     """Load the ResourceSlices and DeviceClasses of one source."""
+    return load_published(source) or render_snapshot(source, target)
+
+
+def load_published(source: str) -> ClusterState | None:
+    """Load the ResourceSlices and DeviceClasses of a cluster or a dump; return None for a machine,
+    whose slices depend on the release.
+    """
     if source == "cluster":
         from dractl.cluster import live
 
@@ -28,7 +35,7 @@ def load_devices(source: str, target: Target) -> ClusterState:
     published = sources.read_published(source) if source != "local" else None
     for row in published.coverage.unrendered if published is not None else ():
         terminal.notice(f"{row.resource}: {row.reason}")
-    return published or render_snapshot(source, target)
+    return published
 
 
 def render_snapshot(source: str, target: Target) -> ClusterState:

@@ -1,9 +1,13 @@
 """Options for the Kubernetes release whose rules apply."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from msgspec import Struct
 from typer import Option
 
 from dractl.cli import completing, terminal
@@ -17,11 +21,15 @@ from dractl.model.releases import (
     NEWEST,
     RELEASES,
     caveat,
+    find_release,
     gate_remarks,
     is_newer,
     parse_gates,
     release_of,
 )
+
+if TYPE_CHECKING:
+    from dractl.cluster import ClusterState
 
 Config = Annotated[
     Path | None,
@@ -55,6 +63,9 @@ FeatureGates = Annotated[
         autocompletion=completing.offer_comma_list(completing.gates),
     ),
 ]
+
+
+_FROM_KUBELETS, _FROM_CLUSTER = "from kubelets", "from the cluster"
 
 
 class _Choices:
@@ -140,16 +151,35 @@ def choose_target(release: str | None, gates: dict[str, bool]) -> Target:
     return chosen
 
 
-def find_known_release(paths: Iterable[str]) -> str | None:
-    """Return the release of the cluster that a dump among ``paths`` shows; None without a dump.
+class SeenRelease(Struct, frozen=True):
+    """A release that the input shows."""
+
+    name: str
+    """The release, such as ``1.36``."""
+    origin: str
+    """The origin of the release, such as ``from kubelets``."""
+
+
+def find_known_release(
+    paths: Iterable[str], published: Mapping[str, ClusterState | None] = MappingProxyType({})
+) -> SeenRelease | None:
+    """Return the release of the cluster that a dump among ``paths`` shows, else that of the sources
+    of ``--devices``; None if they show none, or one that is older than dractl knows.
 
     A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
-    seen = find_kubelet_release(paths)
-    if seen is None or (seen not in RELEASES and not is_newer(seen)):
+    shown = [SeenRelease(find_kubelet_release(paths) or "", _FROM_KUBELETS)]
+    shown += [
+        SeenRelease(state.release or "", _FROM_CLUSTER if name == "cluster" else _FROM_KUBELETS)
+        for name, state in published.items()
+        if state is not None
+    ]
+    seen = next((item for item in shown if item.name), None)
+    if seen is None:
         return None
-    notify_if_newer(seen)
-    return RELEASES[-1] if is_newer(seen) else seen
+    notify_if_newer(seen.name)
+    release = RELEASES[-1] if is_newer(seen.name) else find_release(seen.name)
+    return SeenRelease(release, seen.origin) if release is not None else None
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
