@@ -248,6 +248,12 @@ def read(
     return Live(state, own_namespace, tuple(notes), kinds, context if context.isprintable() else "")
 
 
+def read_release(login: Login) -> str | None:
+    """Read the API server's version, such as ``1.37.1``; None if kubectl does not print it."""
+    (result,) = kubectl.run(login, _VERSION_COMMAND)
+    return _parse_release(result.output)
+
+
 def _read_configuration(login: Login, progress: Callable[[str], None]) -> _Configuration:
     (result,) = kubectl.run(login, _CONFIG_COMMAND, progress=progress)
     if result.code < 0:  # any other code may mean that there is no kubeconfig, as in a pod

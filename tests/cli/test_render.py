@@ -333,6 +333,32 @@ def test_diff_with_a_cluster_asks_kubectl(
     assert "connection refused" in capsys.readouterr().err
 
 
+def test_diff_renders_for_the_release_of_the_published_slices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kubernetes 1.34 drops allowMultipleAllocations, whose gate is off there by default."""
+    shared = ("--driver-option", "gpu.nvidia.com:consumableShares=4", "--hardware", "H100")
+    dump = tmp_path / "dump.json"
+    assert run(*shared, "--kubernetes-version", "1.34", "-o", "json", "--output-file", dump) == 0
+    assert run(*shared, "--kubernetes-version", "1.37", "--diff", dump) == 1
+    kubectl = tmp_path / "kubectl"
+    version = json.dumps({"serverVersion": {"major": "1", "minor": "34", "gitVersion": "v1.34.3"}})
+    kubectl.write_text(
+        f"#!/bin/sh\nif [ \"$1\" = version ]; then echo '{version}'; else cat {dump}; fi\n"
+    )
+    kubectl.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    capsys.readouterr()
+    assert run(*shared, "--diff", "cluster") == 0
+    assert "rendered for Kubernetes 1.34 (from the cluster)" in capsys.readouterr().err
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
+    node["status"] = {"nodeInfo": {"kubeletVersion": "v1.34.3"}}
+    objects = json.loads(dump.read_text())["items"]
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects, node]}))
+    assert run(*shared, "--diff", dump) == 0
+    assert "rendered for Kubernetes 1.34 (from kubelets)" in capsys.readouterr().err
+
+
 NAMED = "sriovnetwork.k8snetworkplumbingwg.io,dra.memory,dra.nvme"
 
 

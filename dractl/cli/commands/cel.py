@@ -166,7 +166,8 @@ def command(
     release, gates = against.release_and_gates(settings, variables)
     text = _read_expression(expression)
     published = devices.load_published()
-    seen = None if release else find_known_release((), published)
+    shown = {source: state.release for source, state in published.items() if state is not None}
+    seen = None if release else find_known_release((), shown)
     target = choose_target(seen.name if seen else release, gates)
     verdict = _judge(text, target, devices, published, driver_choice)
     if common.base_format(output) == "json":

@@ -418,7 +418,8 @@ def command(
     driver_choice = devices.parse_drivers()
     release, gates = against.release_and_gates(settings, environment)
     published = _load_published(devices.devices or settings.devices)
-    seen = None if release else find_known_release(inputs.all_paths, published)
+    shown = {source: state.release for source, state in published.items() if state is not None}
+    seen = None if release else find_known_release(inputs.all_paths, shown)
     releases = _split_values([release]) if release else [seen.name if seen else None]
     targets = [choose_target(name, gates) for name in releases]
     _refuse_releases(targets, run, edits)

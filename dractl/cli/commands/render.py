@@ -19,7 +19,12 @@ from dractl.cli.headings import ACTIONS, AGAINST, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.machine_input import MachineSource
 from dractl.cli.options.printing import Printing, output_option
-from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.release import (
+    ReleaseOptions,
+    SeenRelease,
+    choose_target,
+    find_known_release,
+)
 from dractl.cluster.described_nodes import load_network_devices
 from dractl.drivers import Options, Rendering, by_default, compare, render
 from dractl.drivers.registry import ONLY_NAMED
@@ -155,7 +160,9 @@ def command(
         common.write_report(_list_hardware(output), printing.output_file)
         return
     settings, variables = against.settings()
-    target = choose_target(*against.release_and_gates(settings, variables))
+    release, gates = against.release_and_gates(settings, variables)
+    seen = _find_release(actions.diff) if actions.diff is not None and not release else None
+    target = choose_target(seen.name if seen else release, gates)
     if node.network_devices:
         if actions.diff is not None:
             raise UsageError(
@@ -176,6 +183,8 @@ def command(
     )
     rendering = _render(groups, options, node.drivers, device_classes=actions.device_classes)
     _remark_on(rendering, node.drivers)
+    if seen is not None:
+        terminal.notice(f"rendered for Kubernetes {seen.name} ({seen.origin})")
     if actions.diff is not None:
         raise Exit(_compare(actions.diff, rendering, options.node_name, node, output, printing))
     if node.network_devices:
@@ -390,6 +399,15 @@ def _compare(
     )
     common.write_report(text, printing.output_file)
     return 1 if differences else 0
+
+
+def _find_release(source: str) -> SeenRelease | None:
+    """Return the release of the cluster whose slices are compared; None if nothing shows it."""
+    if source != "cluster":
+        return find_known_release([source])
+    from dractl.cluster import live
+
+    return find_known_release((), {source: live.read_release(live.Login())})
 
 
 def _load_published(source: str) -> list[dict[str, Any]]:

@@ -1,11 +1,9 @@
 """Options for the Kubernetes release whose rules apply."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
 from typer import Option
@@ -27,9 +25,6 @@ from dractl.model.releases import (
     parse_gates,
     release_of,
 )
-
-if TYPE_CHECKING:
-    from dractl.cluster import ClusterState
 
 Config = Annotated[
     Path | None,
@@ -63,9 +58,6 @@ FeatureGates = Annotated[
         autocompletion=completing.offer_comma_list(completing.gates),
     ),
 ]
-
-
-_FROM_KUBELETS, _FROM_CLUSTER = "from kubelets", "from the cluster"
 
 
 class _Choices:
@@ -161,25 +153,24 @@ class SeenRelease(Struct, frozen=True):
 
 
 def find_known_release(
-    paths: Iterable[str], published: Mapping[str, ClusterState | None] = MappingProxyType({})
+    paths: Iterable[str], shown: Mapping[str, str | None] = MappingProxyType({})
 ) -> SeenRelease | None:
-    """Return the release of the cluster that a dump among ``paths`` shows, else that of the sources
-    of ``--devices``; None if they show none, or one that is older than dractl knows.
+    """Return the release of the cluster that a dump among ``paths`` shows, else the first one that
+    other sources show, ``shown`` by source; None if there is none, or if it is older than dractl
+    knows. The source ``cluster`` is the live one.
 
     A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
-    shown = [SeenRelease(find_kubelet_release(paths) or "", _FROM_KUBELETS)]
-    shown += [
-        SeenRelease(state.release or "", _FROM_CLUSTER if name == "cluster" else _FROM_KUBELETS)
-        for name, state in published.items()
-        if state is not None
-    ]
-    seen = next((item for item in shown if item.name), None)
-    if seen is None:
+    versions = {"": find_kubelet_release(paths), **shown}
+    found = ((source, version) for source, version in versions.items() if version is not None)
+    source, version = next(found, ("", None))
+    if version is None:
         return None
-    notify_if_newer(seen.name)
-    release = RELEASES[-1] if is_newer(seen.name) else find_release(seen.name)
-    return SeenRelease(release, seen.origin) if release is not None else None
+    notify_if_newer(version)
+    release = RELEASES[-1] if is_newer(version) else find_release(version)
+    if release is None:
+        return None
+    return SeenRelease(release, "from the cluster" if source == "cluster" else "from kubelets")
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
