@@ -39,12 +39,15 @@ pack.forget_with(_drivers_by_image.cache_clear)
 
 
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield ``KIND/NAMESPACE/NAME`` of each workload among the objects that runs the driver."""
-    for item in objects:
+    """Yield ``KIND/NAMESPACE/NAME`` of each workload among the objects that runs the driver, and
+    nothing for a driver that is not in the pack, whose images are unknown.
+    """
+    known_images = driver(name).images if name in names() else ()
+    for item in objects if known_images else ():
         images = (
             text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item])
         )
-        if item.get("kind") in _TEMPLATES and not {*images}.isdisjoint(driver(name).images):
+        if item.get("kind") in _TEMPLATES and not {*images}.isdisjoint(known_images):
             about = _map(item.get("metadata"))
             yield "/".join(
                 str(part)

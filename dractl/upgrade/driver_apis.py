@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from dractl.cluster import ClusterState
+from dractl.facts.drivers import names
 from dractl.facts.helpers import Speech, first_speaker, speech_of
 from dractl.facts.images import runs, versions_that_run
 from dractl.model.releases import served_versions
@@ -73,7 +74,7 @@ def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Dr
         )
         workloads = tuple(dict.fromkeys(runs(name, objects)))
         if speaker is None:
-            silent[name] = _silence(tags.get(name), has_workloads=bool(workloads))
+            silent[name] = _silence(name, tags.get(name), has_workloads=bool(workloads))
             continue
         slice_names = tuple(f"{_KIND}/{View(value).name}" for value in slices.get(name, ()))
         speakers.append(
@@ -90,8 +91,10 @@ def find_drivers(state: ClusterState, others: Iterable[Raw], release: str) -> Dr
     return Drivers(tuple(speakers), silent)
 
 
-def _silence(tag: str | None, *, has_workloads: bool) -> str:
+def _silence(name: str, tag: str | None, *, has_workloads: bool) -> str:
     """Return why the versions of the API that a driver speaks are unknown."""
+    if name not in names():
+        return "dractl does not know its images"
     if tag:
         return f"the version {tag} of its image is not known"
     return "its image has no version" if has_workloads else "no pod of it is in the input"

@@ -270,8 +270,9 @@ def test_release_of_a_cluster_is_read_from_its_kubelets(
     node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
     status = "status: {nodeInfo: {kubeletVersion: v1.35.2}}\n"
     (snapshots / "dump.yaml").write_text(ONE + node + status)
-    _, output, _ = run(capsys, "--cluster", "-f", "dump.yaml")
-    assert "Kubernetes 1.35 (from kubelets)" in output
+    for arguments in (["--cluster", "-f", "dump.yaml"], ["dump.yaml"]):
+        _, output, _ = run(capsys, *arguments)
+        assert "Kubernetes 1.35 (from kubelets)" in output
 
 
 KUBECTL = """#!{python}

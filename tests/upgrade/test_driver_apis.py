@@ -157,14 +157,23 @@ def test_unknown_image_is_not_compared(image: str, why: str) -> None:
 
 
 def test_a_dump_without_pods_of_a_driver_is_not_compared() -> None:
-    slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
+    slices = slice_of("gpu.intel.com", "n1", device("gpu-0"))
     breaks, unknown, _ = told(slices, start="1.37", to="1.38")
     assert not breaks
     assert [
         text
         for text in unknown
-        if "gpu.acme.com" in text and text.endswith("no pod of it is in the input")
+        if "gpu.intel.com" in text and text.endswith("no pod of it is in the input")
     ]
+
+
+def test_a_driver_whose_images_nobody_knows_is_not_compared() -> None:
+    """A driver of one's own, beside a DaemonSet that may or may not run it."""
+    slices = slice_of("gpu.acme.com", "n1", device("gpu-0"))
+    breaks, unknown, _ = told(plugin("acme-dra-plugin:v1.2"), slices, start="1.37", to="1.38")
+    assert not breaks
+    why = "dractl does not know its images"
+    assert [text for text in unknown if "gpu.acme.com" in text and text.endswith(why)]
 
 
 @pytest.mark.parametrize(("release", "level"), [("1.36", True), ("1.33", False)])

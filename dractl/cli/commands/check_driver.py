@@ -16,7 +16,7 @@ from dractl.cli.commands import lint as lint_command
 from dractl.cli.headings import ACTIONS, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options.access import Access
 from dractl.cli.options.printing import Printing
-from dractl.cli.options.release import ReleaseOptions, choose_target
+from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
 from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import UsageError
@@ -25,7 +25,6 @@ from dractl.inputs.omissions import omissions
 from dractl.inputs.reading import list_unrendered, read_files
 from dractl.lint.findings import Terms
 from dractl.manifests import Document, Inputs, read_text
-from dractl.model.releases import find_release
 from dractl.report.canvas import Canvas
 from dractl.report.lint import summary as lint_summary
 from dractl.report.plain import wrap
@@ -183,24 +182,20 @@ def command(
     )
     with pause_collection():
         subject = _load(inputs, access.login)
-        seen_release = None if release else _find_release(subject)
-        target = choose_target(release or seen_release, gates)
+        cluster = subject.cluster
+        shown = {"kubelets": cluster.state.release} if cluster is not None else {}
+        seen = None if release else find_known_release(inputs.slices or (), shown)
+        target = choose_target(seen.name if seen else release, gates)
         inventory = _make_inventory(subject, target)
         terms = Terms(target, selection, inventory, assumed=release is None)
         report = report_on_driver(subject, terms)
-    origin = "from kubelets" if seen_release else against.release_from(settings, environment)
+    origin = seen.origin if seen else against.release_from(settings, environment)
     report = replace(report, release_from=origin)
     for omission in omissions(report.skipped):
         terminal.notice(f"{omission.place}: {omission.why}")
     output = _Output(reports, printing)
     common.write_output(output.render(report, subject), reports.output, printing.output_file)
     raise Exit(int(report.reaches(threshold) and not run.exit_zero))
-
-
-def _find_release(subject: Subject) -> str | None:
-    """Return the release of the cluster's kubelets, if dractl knows it."""
-    release = subject.cluster.state.release if subject.cluster is not None else None
-    return None if release is None else find_release(release)
 
 
 class _Output(Struct, frozen=True):
