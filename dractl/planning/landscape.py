@@ -108,6 +108,7 @@ class Landscape:
         self._nodes: dict[int, Mapping[str, tuple[ResourceClaim, ...]]] = {}
         self._fitting: dict[int, frozenset[str]] = {}
         self._uses: dict[tuple[str, frozenset[Unit]], NodeUse] = {}
+        self._verdicts: dict[tuple[int, str, frozenset[Unit], tuple[int, ...]], bool] = {}
 
     @cached_property
     def units_by_node(self) -> Mapping[str, tuple[Unit, ...]]:
@@ -288,8 +289,20 @@ class Landscape:
         """Return False if a pod certainly does not fit on a node together with the pods of a
         layout.
         """
-        use = self.use_of(node, layout.left)
         arrivals = layout.arrivals.get(node, ())
+        gone = layout.left.intersection(self.units_by_node.get(node, ()))
+        key = client.kind, node, gone, tuple(arrival.kind for arrival in arrivals)
+        if key not in self._verdicts:
+            self._verdicts[key] = self._may_fit(client, node, gone, arrivals)
+        return self._verdicts[key]
+
+    def _may_fit(
+        self, client: Client, node: str, gone: frozenset[Unit], arrivals: Sequence[Client]
+    ) -> bool:
+        """Return False if a pod certainly does not fit on a node with the pods that have arrived
+        there, after the units ``gone`` have left.
+        """
+        use = self.use_of(node, gone)
         if not _has_room(use.room, (client, *arrivals)):
             return False
         places = self.places(client, node)
