@@ -528,8 +528,8 @@ ROOM_NOTE = (
     "time `devices` makes 40,000 rows, each with its classes, model, amounts and holders."
 )
 UPGRADE_NOTE = (
-    "Half of the time are 1,100 attempts to place a pod under each release and version, a quarter is "
-    "the change of the driver, and a seventh is the verdict of each API server on each object."
+    "Half of the time are 1,100 attempts to place a pod under each release and version, a quarter "
+    "is the change of the driver, and a seventh is the verdict of each API server on each object."
 )
 MOVES_NOTE = (
     "Tried: pods with equal requests share the search for their places, and a pod is tried once "
@@ -537,8 +537,8 @@ MOVES_NOTE = (
     "leave a node."
 )
 SNAPSHOTS_NOTE = (
-    "Two fifths of the time are the API server's rules for each device, and two fifths are 54 rules "
-    "of lint for all devices of a snapshot. Each reads 480,000 attributes."
+    "Two fifths of the time are the API server's rules for each device, and two fifths are 54 "
+    "rules of lint for all devices of a snapshot, several of which read 480,000 attributes."
 )
 LARGE_NOTE = (
     "Tried: equal attributes, capacities, containers and requests are one value, and copies of the "
@@ -601,8 +601,9 @@ measures. Do not edit.
 
 Each figure is the median of {runs} runs, in which the commands of a table take turns. CPU is the
 user and system time of all processes of a command, and memory is their maximum together at one time
-(proportional set size). A missed goal is marked, with the reason. The goals in seconds were set on a
-machine on which `python -c pass` takes 0.01 s of CPU; the first table has the time on this machine.
+(proportional set size). A missed goal is marked, with the reason. The goals in seconds were set on
+a machine on which `python -c pass` takes 0.01 s of CPU; the first table has the time on this
+machine.
 
 - Machine: {started}
 - Programs: {", ".join(versions)}
