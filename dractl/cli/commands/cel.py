@@ -113,7 +113,7 @@ class DeviceOptions(OptionGroup, frozen=True):
             return {}
         from dractl.cli.options.device_sources import load_published
 
-        return {source: load_published(source) for source in sources}
+        return load_published(sources)
 
     def load(
         self,

@@ -950,7 +950,7 @@ def _load_published(sources: Sequence[str]) -> dict[str, ClusterState | None]:
         return {}
     from dractl.cli.options.device_sources import load_published
 
-    return {source: load_published(source) for source in sources}
+    return load_published(sources)
 
 
 def _load_inventory(

@@ -19,15 +19,14 @@ from dractl.objects import Raw
 from dractl.simulation import site
 
 
-def load_devices(source: str, target: Target) -> ClusterState:
-    """Load the ResourceSlices and DeviceClasses of one source."""
-    return load_published(source) or render_snapshot(source, target)
-
-
-def load_published(source: str) -> ClusterState | None:
-    """Load the ResourceSlices and DeviceClasses of a cluster or a dump; return None for a machine,
-    whose slices depend on the release.
+def load_published(names: Iterable[str]) -> dict[str, ClusterState | None]:
+    """Load the ResourceSlices and DeviceClasses of sources, by source; None for a machine, whose
+    slices depend on the release.
     """
+    return {source: _load_published(source) for source in names}
+
+
+def _load_published(source: str) -> ClusterState | None:
     if source == "cluster":
         from dractl.cluster import live
 
@@ -95,6 +94,7 @@ def load_added_nodes(addition: AddedNodes, target: Target, choice: DriverChoice)
     """
     source, description = addition.source, addition.description
     if description is None:
-        return sources.filter_drivers(load_devices(source, target), choice.drivers)
+        state = _load_published(source) or render_snapshot(source, target)
+        return sources.filter_drivers(state, choice.drivers)
     settings = described_nodes.driver_settings(source, description.machine, choice, terminal.notice)
     return described_nodes.render_added_node(description, str(addition), target, choice, settings)
