@@ -15,7 +15,12 @@ from dractl.cli import common, completing, terminal
 from dractl.cli.headings import AGAINST, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing, output_option
-from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
+from dractl.cli.options.release import (
+    ReleaseOptions,
+    choose_target,
+    find_known_release,
+    list_releases,
+)
 from dractl.cluster import ClusterState
 from dractl.errors import UsageError
 from dractl.lint import lint
@@ -166,8 +171,7 @@ def command(
     release, gates = against.release_and_gates(settings, variables)
     text = _read_expression(expression)
     published = devices.load_published()
-    shown = {source: state.release for source, state in published.items() if state is not None}
-    seen = None if release else find_known_release((), shown)
+    seen = None if release else find_known_release((), list_releases(published))
     target = choose_target(seen.name if seen else release, gates)
     verdict = _judge(text, target, devices, published, driver_choice)
     if common.base_format(output) == "json":

@@ -21,7 +21,12 @@ from dractl.cli.fixing import EditOutcome
 from dractl.cli.headings import ACTIONS, AGAINST, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options import driver_options
 from dractl.cli.options.printing import Printing
-from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
+from dractl.cli.options.release import (
+    ReleaseOptions,
+    choose_target,
+    find_known_release,
+    list_releases,
+)
 from dractl.cli.options.values import ValuesOptions
 from dractl.cli.rendering import Rendering
 from dractl.cli.terminal import notice
@@ -418,8 +423,7 @@ def command(
     driver_choice = devices.parse_drivers()
     release, gates = against.release_and_gates(settings, environment)
     published = _load_published(devices.devices or settings.devices)
-    shown = {source: state.release for source, state in published.items() if state is not None}
-    seen = None if release else find_known_release(inputs.all_paths, shown)
+    seen = None if release else find_known_release(inputs.all_paths, list_releases(published))
     releases = _split_values([release]) if release else [seen.name if seen else None]
     targets = [choose_target(name, gates) for name in releases]
     _refuse_releases(targets, run, edits)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from typer import Option
@@ -25,6 +25,9 @@ from dractl.model.releases import (
     parse_gates,
     release_of,
 )
+
+if TYPE_CHECKING:
+    from dractl.cluster import ClusterState
 
 Config = Annotated[
     Path | None,
@@ -162,8 +165,8 @@ def find_known_release(
     A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
     versions = {"": find_kubelet_release(paths), **shown}
-    found = ((source, version) for source, version in versions.items() if version is not None)
-    source, version = next(found, ("", None))
+    source = next((name for name, version in versions.items() if version is not None), "")
+    version = versions[source]
     if version is None:
         return None
     notify_if_newer(version)
@@ -171,6 +174,11 @@ def find_known_release(
     if release is None:
         return None
     return SeenRelease(release, "from the cluster" if source == "cluster" else "from kubelets")
+
+
+def list_releases(published: "Mapping[str, ClusterState | None]") -> dict[str, str | None]:
+    """Return the releases of the clusters and dumps among the sources of ``--devices``."""
+    return {name: state.release for name, state in published.items() if state is not None}
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
