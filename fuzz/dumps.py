@@ -32,10 +32,12 @@ QUESTIONS: tuple[tuple[str, ...], ...] = (
     ("devices", "-f", "DIR", "--by", "namespace", "-o", "csv"),
     ("fit", "gpu=1", "-f", "DIR"),
     ("lint", "DIR"),
+    ("lint", "DIR", "--devices", "DIR"),
+    ("render", "--hardware", "dgx-h100", "--diff", "DIR"),
     ("upgrade", "-f", "DIR", "--from", "1.34", "--to", "1.36"),
     ("upgrade", "DIR", "--from", "1.36", "--to", "1.37"),
     ("migrate", "DIR"),
-    ("cel", "device.driver == 'gpu.example.com'", "-f", "DIR"),
+    ("cel", "device.driver == 'gpu.example.com'", "DIR"),
 )
 
 

@@ -59,8 +59,7 @@ def differences(
 
 def nodes(slices: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the nodes of slices."""
-    names = [item.get("spec", {}).get("nodeName") for item in slices]
-    return tuple(sorted({name for name in names if isinstance(name, str)}))
+    return tuple(sorted({name for item in slices if (name := slice_of(item).node)}))
 
 
 def devices(

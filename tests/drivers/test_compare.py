@@ -23,6 +23,12 @@ def test_order_and_names_of_slices_do_not_matter() -> None:
     assert nodes(published) == ("node-1",)
 
 
+def test_damaged_slices_have_no_node() -> None:
+    damaged = [{"spec": "spec"}, {"spec": {"nodeName": 1}}, {}]
+    assert nodes([*damaged, *SLICES]) == ("node-1",)
+    assert differences([*damaged, *SLICES], SLICES, "node-1", DRIVERS) == ()
+
+
 def test_differing_values_are_named() -> None:
     published = deepcopy(SLICES)
     gpus = published[0]["spec"]["devices"]
