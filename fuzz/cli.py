@@ -8,9 +8,14 @@ import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from fuzz.mutate import of_leaves, of_tree
+
+if TYPE_CHECKING:
+    import random
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -32,6 +37,29 @@ def documents() -> tuple[Any, ...]:
         for item in yaml.safe_load_all(data)
         if isinstance(item, dict) and "kind" in item
     )
+
+
+@cache
+def scenes() -> tuple[tuple[Any, ...], ...]:
+    """Return the objects of each folder of the examples, which belong together."""
+    folders: dict[Path, list[Any]] = {}
+    for path in sorted(EXAMPLES.glob("*/*.yaml")):
+        parts = yaml.safe_load_all(path.read_bytes())
+        folders.setdefault(path.parent, []).extend(
+            item for item in parts if isinstance(item, dict) and "kind" in item
+        )
+    return tuple(map(tuple, folders.values()))
+
+
+def damaged_scene(dice: random.Random) -> list[Any]:
+    """Return up to 100 objects of a few folders, one to five of them damaged. Most of these keep their
+    shape: a reader refuses a dump with one object that it cannot read.
+    """
+    items = [item for scene in dice.sample(scenes(), 3) for item in scene]
+    items = dice.sample(items, min(len(items), 100))
+    for at in dice.sample(range(len(items)), min(len(items), dice.randint(1, 5))):
+        items[at] = (of_tree if dice.random() < 0.1 else of_leaves)(items[at], dice)
+    return items
 
 
 def run_cli(arguments: list[str], files: dict[str, bytes]) -> None:

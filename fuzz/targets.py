@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzz import changes, dumps, rendering
-from fuzz.cli import EXAMPLES, ROOT, documents, manifests, run_cli
+from fuzz.cli import EXAMPLES, ROOT, damaged_scene, documents, manifests, run_cli
 from fuzz.mutate import of_bytes, of_leaves, of_tree
 
 if TYPE_CHECKING:
@@ -43,14 +43,13 @@ def lint_tree(dice: random.Random) -> None:
 
 
 def explain(dice: random.Random) -> None:
-    items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
-    dump = {"kind": "List", "apiVersion": "v1", "items": items}
-    run_cli(["explain", "--isolated", "-f", "DIR"], {"a.json": json.dumps(dump).encode()})
+    dump = {"kind": "List", "apiVersion": "v1", "items": damaged_scene(dice)}
+    question = dice.choice((["explain", "-A"], ["explain", "-A", "-v"], ["explain", "-o", "json"]))
+    run_cli([*question, "--isolated", "-f", "DIR"], {"a.json": json.dumps(dump).encode()})
 
 
 def capacity(dice: random.Random) -> None:
-    items = [of_tree(item, dice) if dice.random() < 0.3 else item for item in documents()]
-    dump = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
+    dump = json.dumps({"kind": "List", "apiVersion": "v1", "items": damaged_scene(dice)}).encode()
     question = dice.choice(
         (["devices"], ["devices", "-o", "html"], ["fit", "gpu=1,nic=1"], ["fit", "gpu-and-nic"])
     )
@@ -60,7 +59,18 @@ def capacity(dice: random.Random) -> None:
 KUBECTL = """#!/bin/sh
 case " $* " in
 *" version "*) cat DIR/version ;;
-*" get "*) cat DIR/objects; cat DIR/errors >&2; exit $(cat DIR/code) ;;
+*" get "*)
+    while [ "$1" != get ]; do shift; done
+    printf '{"kind": "List", "apiVersion": "v1", "items": ['
+    separator=
+    IFS=,
+    for resource in $2; do
+        file="DIR/${resource%%.*}"
+        [ -s "$file" ] && printf '%s' "$separator" && cat "$file" && separator=,
+    done
+    printf ']}'
+    cat DIR/errors >&2
+    exit $(cat DIR/code) ;;
 *) cat DIR/errors >&2 ;;
 esac
 """
@@ -76,15 +86,22 @@ def kubectl(dice: random.Random) -> None:
     """Answer about a live cluster whose responses are damaged, or are half a response and an
     error.
     """
-    damage = of_tree if dice.random() < 0.25 else of_leaves
-    items = [damage(item, dice) if dice.random() < 0.2 else item for item in documents()]
-    objects = json.dumps({"kind": "List", "apiVersion": "v1", "items": items}).encode()
+    lists: dict[str, list[str]] = {}
+    for item in damaged_scene(dice):
+        kind = str(item.get("kind") if isinstance(item, dict) else "").lower()
+        plural = kind + ("es" if kind.endswith("s") else "s")
+        if plural.isalpha():
+            lists.setdefault(plural, []).append(json.dumps(item))
+    objects = {plural: ",".join(texts).encode() for plural, texts in lists.items()}
+    if objects and dice.random() < 0.15:
+        plural = dice.choice(list(objects))
+        objects[plural] = of_bytes(objects[plural], dice)
     version = b'{"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.2"}}'
     files = {
-        "objects": of_bytes(objects, dice) if dice.random() < 0.15 else objects,
+        **objects,
         "version": of_bytes(version, dice) if dice.random() < 0.3 else version,
         "errors": of_bytes(dice.choice(ERRORS), dice) if dice.random() < 0.2 else b"",
-        "code": dice.choice((b"0",) * 8 + (b"1", b"137")),
+        "code": dice.choice((b"0",) * 18 + (b"1", b"137")),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
@@ -101,6 +118,9 @@ def kubectl(dice: random.Random) -> None:
                         ["explain", "--isolated"],
                         ["explain", "-A", "--isolated"],
                         ["devices", "--isolated"],
+                        ["fit", "gpu=1", "--isolated"],
+                        ["cel", "true", "--devices", "cluster", "--isolated"],
+                        ["check-driver", "--cluster", "--isolated"],
                     )
                 ),
                 {},
