@@ -608,8 +608,8 @@ machine.
 - Machine: {started}
 - Programs: {", ".join(versions)}
 
-On a busy machine, wall times are longer than on an idle one, for all commands alike. Compare wall
-times only with each other; CPU times can be compared between machines."""
+On a busy or slower machine, all times are longer, for all commands alike. Compare times with each
+other, and with those of another machine only by the time of `python -c pass`."""
 
 
 def list_parts(page: Path) -> dict[str, str]:
