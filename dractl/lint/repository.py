@@ -332,17 +332,11 @@ class _Neighbours(Struct, frozen=True):
 def _find_neighbours(inputs: Inputs, files: Collection[str], index: Index) -> _Neighbours:
     """Find the neighbours of some files; the nearest ones if there are too many to read."""
     parts = index.parts
-    own_documents = (
-        document for document in inputs.documents if os.path.abspath(document.file) in files
-    )
     needed = _NeededFiles(parts)
     needed.add_belonging(files)
     together = frozenset(needed.files)
-    used_names = [
-        name
-        for reading in readings(own_documents, Kustomizations())
-        for name in _list_uses(reading)
-    ]
+    has_others = bool(index.unread) or not parts.keys() <= set(files)
+    used_names = _list_used_names(inputs, files) if has_others else []
     needed.add_named(used_names)
     wanted_paths = [path for path in parts if path in needed.files and path not in files]
     by_distance = sort_by_distance(wanted_paths, files)
@@ -357,6 +351,18 @@ def _find_neighbours(inputs: Inputs, files: Collection[str], index: Index) -> _N
         [path for path, part in parts.items() if part.undecided and path not in files],
         [path for path, part in parts.items() if part.applies],
     )
+
+
+def _list_used_names(inputs: Inputs, files: Collection[str]) -> list[Name]:
+    """Return the names that the documents of some files use."""
+    own_documents = (
+        document for document in inputs.documents if os.path.abspath(document.file) in files
+    )
+    return [
+        name
+        for reading in readings(own_documents, Kustomizations())
+        for name in _list_uses(reading)
+    ]
 
 
 def add_neighbours(
