@@ -30,16 +30,6 @@ def manifests() -> tuple[bytes, ...]:
 
 
 @cache
-def documents() -> tuple[Any, ...]:
-    return tuple(
-        item
-        for data in manifests()
-        for item in yaml.safe_load_all(data)
-        if isinstance(item, dict) and "kind" in item
-    )
-
-
-@cache
 def scenes() -> tuple[tuple[Any, ...], ...]:
     """Return the objects of each folder of the examples, which belong together."""
     folders: dict[Path, list[Any]] = {}
@@ -49,6 +39,11 @@ def scenes() -> tuple[tuple[Any, ...], ...]:
             item for item in parts if isinstance(item, dict) and "kind" in item
         )
     return tuple(map(tuple, folders.values()))
+
+
+@cache
+def documents() -> tuple[Any, ...]:
+    return tuple(item for scene in scenes() for item in scene)
 
 
 def damaged_scene(dice: random.Random) -> list[Any]:

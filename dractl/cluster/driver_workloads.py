@@ -16,6 +16,7 @@ from msgspec import Struct
 from dractl.cluster.state import ClusterState
 from dractl.facts.autoscalers import is_aws_type
 from dractl.facts.drivers import driver as facts_about, names
+from dractl.facts.images import images_of
 from dractl.views import Node, Pod, Workload
 
 _PLUGIN_WORDS = frozenset({"dra"})
@@ -190,8 +191,7 @@ def _is_made_for_claims(driver: str, labels: Mapping[str, Any]) -> bool:
 
 
 def _has_image(driver: str, pod: Pod) -> bool:
-    images = facts_about(driver).images if driver in names() else ()
-    return not pod.image_names.isdisjoint(images)
+    return not pod.image_names.isdisjoint(images_of(driver))
 
 
 def _names_driver(driver: str, pod: Pod) -> bool:

@@ -38,11 +38,16 @@ def _drivers_by_image() -> dict[str, list[str]]:
 pack.forget_with(_drivers_by_image.cache_clear)
 
 
+def images_of(name: str) -> tuple[str, ...]:
+    """Return the images of a driver; empty for a driver that is not in the pack."""
+    return driver(name).images if name in names() else ()
+
+
 def runs(name: str, objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield ``KIND/NAMESPACE/NAME`` of each workload among the objects that runs the driver, and
     nothing for a driver that is not in the pack, whose images are unknown.
     """
-    known_images = driver(name).images if name in names() else ()
+    known_images = images_of(name)
     for item in objects if known_images else ():
         images = (
             text.partition("@")[0].rpartition("/")[2].partition(":")[0] for text in _in_pods([item])

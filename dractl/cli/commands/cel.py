@@ -112,7 +112,7 @@ class DeviceOptions(OptionGroup, frozen=True):
         return driver_options.parse(drivers, self.driver_version, self.driver_option, self.hardware)
 
     def load_published(self) -> dict[str, ClusterState | None]:
-        """Load the objects of ``--devices`` and ``--filename`` by source; None for a machine."""
+        """Load the objects of ``--devices`` and of the files by source; None for a machine."""
         sources = sorted([*(self.devices or ()), *(self.files or ())])
         if not sources:
             return {}
