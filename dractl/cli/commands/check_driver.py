@@ -16,7 +16,12 @@ from dractl.cli.commands import lint as lint_command
 from dractl.cli.headings import ACTIONS, INPUT, OUTPUT, TOOLS, OptionGroup
 from dractl.cli.options.access import Access
 from dractl.cli.options.printing import Printing
-from dractl.cli.options.release import ReleaseOptions, choose_target, find_known_release
+from dractl.cli.options.release import (
+    ReleaseOptions,
+    SeenRelease,
+    choose_target,
+    find_known_release,
+)
 from dractl.driver_checks.judgement import Subject, report_on_driver
 from dractl.driver_checks.snapshots import Publication, read_publication
 from dractl.errors import UsageError
@@ -183,8 +188,9 @@ def command(
     with pause_collection():
         subject = _load(inputs, access.login)
         cluster = subject.cluster
-        shown = {"kubelets": cluster.state.release} if cluster is not None else {}
-        seen = None if release else find_known_release(inputs.slices or (), shown)
+        kubelets = cluster.state.release if cluster is not None else None
+        others = [SeenRelease(kubelets)] if kubelets else []
+        seen = None if release else find_known_release(inputs.slices or (), others)
         target = choose_target(seen.name if seen else release, gates)
         inventory = _make_inventory(subject, target)
         terms = Terms(target, selection, inventory, assumed=release is None)

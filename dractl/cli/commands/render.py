@@ -407,7 +407,8 @@ def _find_release(source: str) -> SeenRelease | None:
         return find_known_release([source])
     from dractl.cluster import live
 
-    return find_known_release((), {source: live.read_release(live.Login())})
+    release = live.read_release(live.Login())
+    return find_known_release((), [SeenRelease(release, live=True)] if release else ())
 
 
 def _load_published(source: str) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from dractl.cli import completing, terminal
 from dractl.cli.options.access import Access
 from dractl.cli.options.release import (
     ReleaseOptions,
+    SeenRelease,
     notify_if_newer,
     refuse_newer,
     warn_about_gates,
@@ -212,7 +213,7 @@ def load_cluster(request: ClusterInput, access: Access, against: ReleaseOptions)
     warn_about_gates(features.release, gates)
     origin = against.release_from(settings, variables)
     if origin == "default" and release_seen is not None:
-        origin = "from the cluster" if sources.live else "from kubelets"
+        origin = SeenRelease(release_seen, sources.live).origin
     return Cluster(
         objects.state,
         objects.scope,

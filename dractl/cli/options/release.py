@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typer import Option
 
 from dractl.cli import completing, terminal
@@ -150,35 +150,40 @@ class SeenRelease(Struct, frozen=True):
     """A release that the input shows."""
 
     name: str
-    """The release, such as ``1.36``."""
-    origin: str
-    """The origin of the release, such as ``from kubelets``."""
+    """The release, such as ``1.36``, or the version, such as ``1.36.2``."""
+    live: bool = False
+    """True if the API server names it, False if kubelets in files do."""
+
+    @property
+    def origin(self) -> str:
+        """Return the origin of the release: ``from kubelets``."""
+        return "from the cluster" if self.live else "from kubelets"
 
 
 def find_known_release(
-    paths: Iterable[str], shown: Mapping[str, str | None] = MappingProxyType({})
+    paths: Iterable[str], others: Iterable[SeenRelease] = ()
 ) -> SeenRelease | None:
-    """Return the release of the cluster that a dump among ``paths`` shows, else the first one that
-    other sources show, ``shown`` by source; None if there is none, or if it is older than dractl
-    knows. The source ``cluster`` is the live one.
+    """Return the release of the cluster that a dump among ``paths`` shows, else the first of the
+    others; None if there is none, or if it is older than dractl knows.
 
     A release newer than dractl knows counts as the newest known one, and a notice says so.
     """
-    versions = {"": find_kubelet_release(paths), **shown}
-    source = next((name for name, version in versions.items() if version is not None), "")
-    version = versions[source]
-    if version is None:
+    in_files = find_kubelet_release(paths)
+    seen = SeenRelease(in_files) if in_files else next(iter(others), None)
+    if seen is None:
         return None
-    notify_if_newer(version)
-    release = RELEASES[-1] if is_newer(version) else find_release(version)
-    if release is None:
-        return None
-    return SeenRelease(release, "from the cluster" if source == "cluster" else "from kubelets")
+    notify_if_newer(seen.name)
+    release = RELEASES[-1] if is_newer(seen.name) else find_release(seen.name)
+    return replace(seen, name=release) if release is not None else None
 
 
-def list_releases(published: "Mapping[str, ClusterState | None]") -> dict[str, str | None]:
+def list_releases(published: "Mapping[str, ClusterState | None]") -> list[SeenRelease]:
     """Return the releases of the clusters and dumps among the sources of ``--devices``."""
-    return {name: state.release for name, state in published.items() if state is not None}
+    return [
+        SeenRelease(state.release, live=source == "cluster")
+        for source, state in published.items()
+        if state is not None and state.release is not None
+    ]
 
 
 def warn_about_gates(release: str, gates: Mapping[str, bool]) -> None:
