@@ -12,12 +12,13 @@ from dractl.model import Device, DeviceAttribute, Quantity, ResourceSlice, quali
 from dractl.model.abbreviation import abbreviate
 from dractl.model.nearest import nearest
 from dractl.objects import identity, newest, selectors_of, text
+from dractl.properties import cached_property
 
 MAX_SHOWN = 6
 _MAX_NAMES = 24  # maximum number of names in one sentence
 
 
-class SliceDevice(Struct, frozen=True):
+class SliceDevice(Struct, frozen=True, dict=True):
     """A published device; ``str()`` is its ``driver/pool/device``."""
 
     driver: str
@@ -37,10 +38,18 @@ class SliceDevice(Struct, frozen=True):
 
     def names(self, kind: str) -> dict[str, dict[str, Any]]:
         """Return attributes or capacities by domain and name, as CEL sees them."""
+        return self._attributes if kind == "attributes" else self._capacities
+
+    @cached_property
+    def _attributes(self) -> dict[str, dict[str, Any]]:
+        return self._by_domain(self.device.attributes)
+
+    @cached_property
+    def _capacities(self) -> dict[str, dict[str, Any]]:
+        return self._by_domain(self.device.capacity)
+
+    def _by_domain(self, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         names: dict[str, dict[str, Any]] = {}
-        values: Mapping[str, Any] = (
-            self.device.attributes if kind == "attributes" else self.device.capacity
-        )
         for key, value in values.items():
             name = qualified_name(key, self.driver)
             names.setdefault(name.domain, {})[name.name] = value.value
@@ -231,7 +240,7 @@ def _note_type_mismatch(program: Program, name: str, devices: Sequence[SliceDevi
         for literal in comparison.literals
         if literal.kind == "string"
     }
-    for device in devices:
+    for device in devices if strings else ():
         for domain in device.names("attributes"):
             value = device.attribute(f"{domain}/{name}")
             if (
