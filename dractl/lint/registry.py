@@ -28,7 +28,7 @@ only where the run has such a thing. A rule that loads CEL is in ``selectors/`` 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -281,19 +281,24 @@ def expand(selectors: Iterable[str], origin: str) -> frozenset[str]:
     """
     codes: set[str] = set()
     for selector in filter(None, (text.strip() for text in selectors)):
-        upper = selector.upper()
-        codes_of_selector = {
-            code
-            for code in rules()
-            if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))
-        }
-        rule = find(selector)
-        if rule:
-            codes_of_selector.add(rule.code)
+        codes_of_selector = _find_codes(selector)
         if not codes_of_selector:
             raise UsageError(f"{origin}: unknown rule {selector!r}", hint=suggest(selector))
         codes |= codes_of_selector
     return frozenset(codes)
+
+
+@lru_cache(256)  # ignore comments name the same few rules
+def _find_codes(selector: str) -> frozenset[str]:
+    """Return the codes for a code, a name or a prefix of codes; none if it is unknown."""
+    upper = selector.upper()
+    codes = {
+        code
+        for code in rules()
+        if upper == "ALL" or (upper.startswith("DRA") and code.startswith(upper))
+    }
+    rule = find(selector)
+    return frozenset(codes | {rule.code} if rule else codes)
 
 
 def suggest(text: str, further: Sequence[str] = ()) -> str:

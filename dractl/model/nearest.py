@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 _MIN_EXCHANGED_LENGTH = 4
 _MAX_COMPARED_LENGTH = (
@@ -22,13 +23,13 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.7) -> str | None:
 
 def nearest_names(name: str, known: Iterable[str], alike: float = 0.7, most: int = 3) -> list[str]:
     """Return the similar known names, the nearest first; at most ``most`` of them."""
-    by_lower = {
-        candidate.lower()[:_MAX_COMPARED_LENGTH]: candidate
-        for candidate in sorted(known, reverse=True)
-    }
-    if not by_lower:
-        return []
-    lower = name.lower()[:_MAX_COMPARED_LENGTH]
+    candidates = tuple(sorted(known, reverse=True))
+    return list(_find_nearest(name.lower()[:_MAX_COMPARED_LENGTH], candidates, alike, most))
+
+
+@lru_cache(256)  # a repository has the same mistake in many files
+def _find_nearest(lower: str, candidates: tuple[str, ...], alike: float, most: int) -> list[str]:
+    by_lower = {candidate.lower()[:_MAX_COMPARED_LENGTH]: candidate for candidate in candidates}
     exchanged = [other for other in by_lower if _is_exchanged(lower, other)]
     matches = [*exchanged, *get_close_matches(lower, by_lower, most, alike)]
     return [by_lower[match] for match in dict.fromkeys(matches)][:most]
