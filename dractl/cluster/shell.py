@@ -31,6 +31,13 @@ def quote_command(text: str, *words: str) -> str:
     return text.format(*map(shlex.quote, words))
 
 
+def scale_command(kind: str, name: str, namespace: str, replicas: int) -> str:
+    """Return the command that sets the number of a workload's pods; "" for an unsafe name."""
+    return quote_command(
+        "kubectl scale {} -n {} --replicas={}", f"{kind.lower()}/{name}", namespace, str(replicas)
+    )
+
+
 class NextStep(Struct, frozen=True):
     """Something to do or to look at."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from dractl.cluster.podgroups import is_member
-from dractl.cluster.shell import quote_command
+from dractl.cluster.shell import quote_command, scale_command
 from dractl.cluster.state import API_GROUPS, ClusterState, Key
 from dractl.objects import Raw
 from dractl.views import Condition, Pod, View, Workload
@@ -264,9 +264,7 @@ def idle_state(state: ClusterState, kind: str, key: Key) -> IdleState | None:
             f"{title} is paused (spec.paused) and creates no pods of a new template", resume
         )
     if workload.replicas == 0:
-        resume = quote_command(
-            "kubectl scale {}/{} -n {} --replicas=1", kind.lower(), name, namespace
-        )
+        resume = scale_command(kind, name, namespace, 1)
         return IdleState(f"{title} has 0 replicas", resume)
     if workload.parallelism == 0:
         return IdleState(f"{title} has parallelism 0 and creates no pods")

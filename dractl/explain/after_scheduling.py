@@ -19,6 +19,12 @@ from dractl.allocation import (
 from dractl.cluster import kubelet
 from dractl.cluster.clock import read_time
 from dractl.cluster.events import END_REASONS, TIMESTAMP_SECONDS, events_about, newest_event
+from dractl.cluster.start_failures import (
+    START_STEPS,
+    has_restarted,
+    newest_start_event,
+    reveal_failure,
+)
 from dractl.cluster.state import ClusterState
 from dractl.explain.answer import AllocatedDevice
 from dractl.explain.diagnosis.driver_plugins import (
@@ -45,6 +51,7 @@ from dractl.explain.reasons.drivers import (
     PluginFails,
     PluginState,
 )
+from dractl.explain.reasons.recreation import HeldClaim
 from dractl.facts.drivers import driver as driver_facts, names as driver_names
 from dractl.facts.parameters import kind_for, kind_of, sharing_gate
 from dractl.facts.refusals import KUBELET, refusals
@@ -59,23 +66,6 @@ if TYPE_CHECKING:
     from dractl.drivers.opaque import OpaqueFault
 
 _CONTAINERS = ("initContainers", "containers")
-# kubernetes pkg/kubelet/events/event.go (the same names at v1.34.4 to v1.37.1) and the kubelet's
-# action at each event. The order is the order of the steps that start a pod (pkg/kubelet/kubelet.go
-# SyncPod, kuberuntime_manager.go SyncPod).
-_START_STEPS = {
-    "FailedAttachVolume": "attach its volumes",
-    "FailedMapVolume": "map its volumes",
-    "FailedMount": "mount its volumes",
-    "NetworkNotReady": "set up its network",
-    "FailedPrepareDynamicResources": "prepare its devices",
-    "FailedCreatePodSandBox": "create its sandbox",
-    "FailedCreatePodContainer": "create its containers",
-    "Failed": "start its containers",
-}
-_SANDBOX_STEPS = frozenset({"FailedPrepareDynamicResources", "FailedCreatePodSandBox"})
-"""Steps that the kubelet takes once for a pod and its sandbox, not for each start of a
-container.
-"""
 _RUNTIME_STEPS = frozenset({"FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed"})
 """Steps whose messages come from the container runtime, or from a driver that it calls through
 NRI."""
@@ -330,6 +320,7 @@ def _health_cause(placed: PlacedPod) -> Cause | None:
         health=pod.unhealthy_devices,
         devices=tuple(devices),
         stopped=stopped_container,
+        held=_find_held_claim(placed),
     )
 
 
@@ -341,10 +332,11 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
     has_begun = pod.phase == "Running" or any(
         container.has_started for container in pod.container_statuses
     )
-    step = _newest_start_event(placed.events)
-    if step is not None and _has_restarted(pod, step):
+    step = newest_start_event(placed.events)
+    if step is not None and has_restarted(pod, step):
         return _cause_of_step(placed, step, has_begun=True)
-    for container in pod.container_statuses:
+    for reported in pod.container_statuses:
+        container = reveal_failure(placed.events, reported)
         if container.state == "waiting" and container.reason not in _HARMLESS_WAITS:
             cdi_device = (
                 kubelet.parse_missing_cdi_device(container.message or container.reason)
@@ -356,8 +348,10 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
                 return _injection_cause(
                     placed, container.name, why, container.has_started, cdi_device
                 )
-            if container.reason in _FAILED_WAITS or "image" in container.reason.lower():
-                action = _FAILED_WAITS.get(container.reason, "pull the image of container")
+            is_image = "image" in container.reason.lower()
+            if container is not reported or container.reason in _FAILED_WAITS or is_image:
+                default = "pull the image of container" if is_image else "start container"
+                action = _FAILED_WAITS.get(container.reason, default)
                 why = (
                     f"{container.reason} ({container.message})"
                     if container.message
@@ -368,7 +362,7 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
                     what=f"{action} {container.name}",
                     why=why,
                     roots=_find_roots(placed, why),
-                    refusal=_explain_start(placed, why, container.reason in _FAILED_WAITS),
+                    refusal=_explain_start(placed, why, not is_image),
                     shared=_find_shared_claim(placed, why),
                 )
             return _container_cause(placed, container)
@@ -379,20 +373,6 @@ def _start_cause(placed: PlacedPod) -> Cause | None:
     if has_begun and pod.condition("PodReadyToStartContainers").status != "False":
         return None
     return _driver_refusal(placed) if step is None else _cause_of_step(placed, step, has_begun)
-
-
-def _has_restarted(pod: Pod, step: Event) -> bool:
-    """Return True if the kubelet starts a pod again, as after a reboot, and fails at a step.
-
-    The states of its containers are then out of date, since no container has run after the restart.
-    """
-    if step.reason not in _SANDBOX_STEPS:
-        return False
-    failed_at = step.last_seen[:TIMESTAMP_SECONDS]
-    return any(container.last_change for container in pod.container_statuses) and not any(
-        container.state == "running" or container.last_change[:TIMESTAMP_SECONDS] >= failed_at
-        for container in pod.container_statuses
-    )
 
 
 def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
@@ -408,7 +388,7 @@ def _cause_of_step(placed: PlacedPod, step: Event, has_begun: bool) -> Cause:
         return _injection_cause(placed, "", why, has_begun, cdi_device)
     return running.NotStarted(
         nodes=placed.nodes,
-        what=_START_STEPS[step.reason],
+        what=START_STEPS[step.reason],
         why=why,
         roots=_find_roots(placed, why),
         refusal=_explain_start(placed, why, step.reason in _RUNTIME_STEPS),
@@ -433,19 +413,6 @@ def _find_roots(placed: PlacedPod, why: str) -> tuple[DriverRoot, ...]:
     if path.startswith(placed.pod.host_paths):
         return ()
     return tuple(find_driver_root(placed.state, driver) for driver in placed.drivers)
-
-
-def _newest_start_event(events: Sequence[Event]) -> Event | None:
-    """Return the newest event that names the failure in the start of a pod; of equally new events,
-    the one of the latest step.
-    """
-    order = list(_START_STEPS)
-    steps = [event for event in events if event.reason in _START_STEPS]
-    return max(
-        steps,
-        key=lambda event: (event.last_seen[:TIMESTAMP_SECONDS], order.index(event.reason)),
-        default=None,
-    )
 
 
 def _is_crash_looping(state: ClusterState, container: ContainerStatus) -> bool:
@@ -518,6 +485,38 @@ def _injection_cause(
         drivers=placed.drivers,
         os_image=placed.os_image,
         refusal=explain_runtime_words(why, _make_refused_pod(placed)),
+        held=_find_held_claim(placed),
+    )
+
+
+def _find_held_claim(placed: PlacedPod) -> HeldClaim | None:
+    """Return a claim of the pod that stays prepared and allocated if only the pod is deleted; None
+    if there is none. A claim from a template ends with its pod.
+    """
+    state, pod = placed.state, placed.pod
+    owner = pod.controller
+    workload = pod.workload if owner is not None and owner.kind == "ReplicaSet" else None
+    for each in placed.claims:
+        if each.value is None or Claim(each.value).owner_pods:
+            continue
+        users = [name for name in Claim(each.value).consumer_pods if name != pod.name]
+        others = tuple(
+            name
+            for name in users
+            if workload is None or state.pod((pod.namespace, name)).workload != workload
+        )
+        if workload is not None or others:
+            replicas = 1 if workload is None else _count_replicas(state, workload, pod.namespace)
+            return HeldClaim(each.key[1], others, workload, replicas)
+    return None
+
+
+def _count_replicas(state: ClusterState, workload: tuple[str, str], namespace: str) -> int:
+    """Return the number of pods that a workload wants, or else has."""
+    kind, name = workload
+    wanted = state.workload(kind, (namespace, name)).replicas
+    return wanted or sum(
+        pod.workload == workload and pod.namespace == namespace for pod in state.pods.values()
     )
 
 
@@ -623,6 +622,7 @@ def _preparation_cause(
         refusal=refusal,
         plugins=placed.plugins(blamed_drivers),
         os_image=placed.os_image,
+        held=_find_held_claim(placed),
         has_begun=has_begun,
         made=(
             *(_find_waits(placed) if failure.answer == "silent" else ()),
@@ -864,7 +864,7 @@ def _note_history(placed: PlacedPod, cause: Cause | None) -> Iterator[str]:
     """Yield notes on how often the kubelet has repeated the cause, and on what happened before
     it.
     """
-    step = _newest_start_event(placed.events)
+    step = newest_start_event(placed.events)
     if step is None or not isinstance(cause, running.NotPrepared | running.NotStarted):
         return
     if step.count > 1 and step.first_seen and step.last_seen:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dractl.cluster.kinds import KINDS_BY_WORD, object_not_found, resolve_kind
 from dractl.cluster.labels import LabelQuery
 from dractl.cluster.pods import pods_using_claim
+from dractl.cluster.start_failures import lacks_devices
 from dractl.cluster.state import API_GROUPS, ClusterState, Key, at
 from dractl.cluster.workloads import (
     count_missing_pods,
@@ -249,7 +250,8 @@ def find_all_waiting(
 ) -> list[Question]:
     """Return every subject that waits for devices.
 
-    Such subjects are pending pods that DRA concerns, unallocated claims that these pods do not use,
+    Such subjects are pending pods that DRA concerns, pods that have lost their devices, unallocated
+    claims that these pods do not use,
     workloads whose pods are refused, and workloads of manifests without pods. If ``within`` is
     given, only its objects count.
     """
@@ -270,16 +272,15 @@ def find_all_waiting(
 def _pods_that_wait(
     state: ClusterState, files: ClusterState, namespace: str | None
 ) -> Iterator[Question]:
-    """Yield pending pods that DRA concerns, including pods that wait on their node for devices."""
+    """Yield pods that DRA concerns and that are pending, or wait on their node for devices. The
+    latter may have run before.
+    """
     resources = classes_by_resource(state.classes)
     drivers = {item.spec.driver for item in state.slices}
     for key, pod in files.pods.items():
-        is_waiting = pod.is_pending or pod.phase == "Pending"
-        if (
-            is_waiting
-            and _is_in_namespace(namespace, key)
-            and _concerns_dra(pod, resources, drivers)
-        ):
+        if not _is_in_namespace(namespace, key) or not _concerns_dra(pod, resources, drivers):
+            continue
+        if pod.is_pending or pod.phase == "Pending" or lacks_devices(state, pod):
             yield Question("Pod", key, pod.raw)
 
 

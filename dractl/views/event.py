@@ -19,6 +19,13 @@ class ObjectReference(Struct, frozen=True):
     kind: str
     name: str
     uid: str
+    field: str = ""
+    """The path of the part that the reference means, such as ``spec.containers{main}``."""
+
+    @property
+    def container(self) -> str:
+        """The name of the container that the reference means; "" for the whole object."""
+        return self.field.partition("{")[2].removesuffix("}")
 
 
 class Event(View):
@@ -40,7 +47,10 @@ class Event(View):
         """The object that the event is about."""
         reference = map_at(self.raw, "involvedObject") or map_at(self.raw, "regarding")
         return ObjectReference(
-            text_at(reference, "kind"), text_at(reference, "name"), text_at(reference, "uid")
+            text_at(reference, "kind"),
+            text_at(reference, "name"),
+            text_at(reference, "uid"),
+            text_at(reference, "fieldPath"),
         )
 
     @cached_property

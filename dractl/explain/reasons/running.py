@@ -27,6 +27,7 @@ from dractl.explain.reasons.next_step import (
 )
 from dractl.explain.reasons.node_access import check_node, read_kubelet_log
 from dractl.explain.reasons.phrases import Names, Scope
+from dractl.explain.reasons.recreation import HeldClaim, recreate_pod
 from dractl.model.abbreviation import abbreviate
 from dractl.views import ContainerStatus, DeviceHealth
 
@@ -89,6 +90,8 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
     """The states of the drivers' plug-ins on the node, as far as the input shows them."""
     os_image: str = ""
     """The system of the node."""
+    held: HeldClaim | None = None
+    """A claim of the pod that stays as it is if only the pod is deleted."""
     has_begun: bool = False
     """True if the pod has run before: the node was restarted, or the pod's sandbox was lost."""
     made: tuple[DeploymentRefused | DomainState | DriverWaits | PluginFails, ...] = ()
@@ -182,17 +185,13 @@ class NotPrepared(Cause, frozen=True, kw_only=True):
         nothing.
         """
         if self.unpublished:
-            yield NextStep(
-                "recreate the pod: the claim is then allocated again, from the devices that its"
-                " driver publishes now",
-                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+            why = (
+                "the claim is then allocated again, from the devices that its driver publishes now"
             )
+            yield from recreate_pod(asked, why, self.held)
         if self.has_begun and (self.refusal is None or self.refusal.blames == "pod"):
-            yield NextStep(
-                "recreate the pod: a claim that is made anew has nothing that the driver remembers"
-                " of this one",
-                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
-            )
+            why = "its driver then forgets what it remembers of the claim"
+            yield from recreate_pod(asked, why, self.held)
             yield self._read_log(node, "it refuses to prepare the claim again")
             return
         if self.faults:
@@ -248,6 +247,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
     """The system of the node."""
     refusal: Refusal | None = None
     """The explanation of the runtime's message, if the facts have one."""
+    held: HeldClaim | None = None
+    """A claim of the pod that stays as it is if only the pod is deleted."""
 
     def sentence(self, names: Names, scope: Scope) -> str:
         node = self.nodes[0]
@@ -293,10 +294,8 @@ class NotInjected(Cause, frozen=True, kw_only=True):
             )
             return
         if self.begun or self.rebooted:
-            yield NextStep(
-                "recreate the pod: its driver then prepares the devices again",
-                quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
-            )
+            why = "its driver then prepares the devices again"
+            yield from recreate_pod(asked, why, self.held)
         yield check_node(
             node,
             f"the CDI file (specification) of {driver} may be broken, name another kind, or lie"
@@ -681,6 +680,8 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
     stopped: ContainerStatus | None = None
     """A container that does not run."""
+    held: HeldClaim | None = None
+    """A claim of the pod that stays as it is if only the pod is deleted."""
 
     def facts(self) -> Facts:
         return {**super().facts(), "devices": self.devices}
@@ -699,11 +700,11 @@ class DeviceUnhealthy(Cause, frozen=True, kw_only=True):
 
     def steps(self, asked: AskedObject) -> Iterator[NextStep]:
         device = self.devices[0] if self.devices else self.health[0].device
-        yield NextStep(
-            f"keep other pods away from device {device} with a taint (DeviceTaintRule, NoSchedule),"
-            " then delete the pod: a new one gets another device",
-            quote_command("kubectl delete pod {} -n {}", asked.name, asked.namespace),
+        lead = (
+            f"keep other pods away from device {device} with a taint (DeviceTaintRule,"
+            " NoSchedule), then "
         )
+        yield from recreate_pod(asked, "it then gets another device", self.held, lead)
         yield NextStep(
             f"reset or replace device {device}: drain {self.nodes[0]} for it",
             see_node(self.nodes[0]).command,

@@ -5,7 +5,7 @@ They never change the verdict.
 
 from collections.abc import Iterator, Sequence
 
-from dractl.cluster.shell import NextStep, quote_command
+from dractl.cluster.shell import NextStep, quote_command, scale_command
 from dractl.explain.reasons.base import SEE_CLAIM, Cause, ClaimCause, Facts, Progress, ReasonPage
 from dractl.explain.reasons.next_step import (
     CONTROLLERS,
@@ -203,12 +203,10 @@ class OwnReplicas(Cause, frozen=True, kw_only=True):
                 f"lower the replicas of {self.owner} to what fits, or add a node",
                 "kubectl get nodes",
             )
-        count, verb = str(self.placed), "fits" if self.placed == 1 else "fit"
+        verb = "fits" if self.placed == 1 else "fit"
         return NextStep(
-            f"lower the replicas of {self.owner} to the {count} that {verb}, or add a node",
-            quote_command(
-                "kubectl scale {} -n {} --replicas={}", f"{kind.lower()}/{name}", namespace, count
-            ),
+            f"lower the replicas of {self.owner} to the {self.placed} that {verb}, or add a node",
+            scale_command(kind, name, namespace, self.placed),
         )
 
 
