@@ -671,6 +671,7 @@ _SAME_CALLS = (
 GROWTH_NOTES: dict[str, str] = {
     "pending pods, each of its own (explain -A)": _OF_ITS_OWN,
     "pending pods, each with a claim of its own shape (explain -A)": _OF_ITS_OWN,
+    "files, in one folder (lint)": _SAME_CALLS,
     "documents of a file, each with a finding (lint)": _SAME_CALLS,
     "documents of a file, each with a finding (lint --diff --add-ignore)": _SAME_CALLS,
     "workloads of a file (migrate)": _SAME_CALLS,
